@@ -1,0 +1,98 @@
+"""The one interface behind which every runtime stands, and the ways in which a sandbox can fail.
+
+    SandboxError            the sandbox failed; the agent is never shown this
+    +-- SandboxLost         it crashed or was killed: nothing more can be asked of it until ``renew``
+    +-- SandboxTimeout      it did not answer within its deadline, and was killed (also a ``TimeoutError``)
+    +-- SandboxFault        the service inside raised; carries the remote traceback
+
+A *service* is any object with ``warm()`` and ``handle(operation, payload) -> dict`` (plain JSON data both ways), named by a target
+``"package.module:Class"`` and its keyword arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Json = dict[str, Any]
+
+DEADLINE = 20.0
+"""Seconds that one request may take by default."""
+
+
+class SandboxError(RuntimeError):
+    """The sandbox failed, whatever the agent did."""
+
+
+class SandboxLost(SandboxError):
+    """The sandbox is gone."""
+
+
+class SandboxTimeout(SandboxError, TimeoutError):
+    """The sandbox did not answer in time and was killed."""
+
+
+class SandboxFault(SandboxError):
+    """The service inside the sandbox raised an exception."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which service a sandbox runs."""
+
+    factory: str
+    """``"package.module:Class"``"""
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Keyword arguments of the class: JSON data."""
+
+
+class Service(Protocol):
+    """What runs inside a sandbox."""
+
+    def warm(self) -> None:
+        """Import what will be needed; compute nothing."""
+        ...
+
+    def handle(self, operation: str, payload: Mapping[str, Any]) -> Json:
+        """Carry out one operation."""
+        ...
+
+
+class Session(Protocol):
+    """A service running in a runtime. Not thread-safe; one request at a time."""
+
+    runtime: str
+    """``inline``, ``process`` or ``docker``."""
+
+    def renew(self) -> None:
+        """Start over in a clean sandbox (the old one ends), or keep the present one where its episodes may share it.
+
+        Raises:
+            SandboxError: If no sandbox can be had.
+        """
+        ...
+
+    def send(self, operation: str, payload: Mapping[str, Any]) -> None:
+        """Send a request; ``receive`` must follow before the next one."""
+        ...
+
+    def fileno(self) -> int | None:
+        """A descriptor that is readable once ``receive`` would not wait; ``None`` if it never waits."""
+        ...
+
+    def receive(self, deadline: float | None = None) -> Json:
+        """Wait for the answer to the last request, at most ``deadline`` seconds (default: the session's own) since it was sent.
+
+        Raises:
+            SandboxLost, SandboxTimeout, SandboxFault: See the module's docstring. After the first two, only ``renew`` and ``close`` may be called.
+        """
+        ...
+
+    def request(self, operation: str, payload: Mapping[str, Any] | None = None, deadline: float | None = None) -> Json:
+        """``send`` and ``receive`` in one."""
+        ...
+
+    def close(self) -> None:
+        """End the sandbox. May be called again, and after any failure."""
+        ...

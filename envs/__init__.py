@@ -1,0 +1,1 @@
+"""Gymnasium environments: one ``ToolEnv``, the task families, registration and the vector env."""

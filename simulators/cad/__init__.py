@@ -1,0 +1,1 @@
+"""A parametric CAD application on OpenCascade."""

@@ -1,0 +1,1 @@
+"""A terminal: a shell over an in-memory file system."""
