@@ -1,6 +1,7 @@
 """makerspace: the workshop in which tool-using agents learn a trade.
 
-Importing this package registers every environment id (``makerspace/<domain>.<family>-v0``) with Gymnasium and loads nothing heavy.
+Importing this package registers every environment id (``makerspace/<domain>.<family>-v0``) with Gymnasium and loads
+nothing heavy.
 """
 
 __version__ = "0.1.0"

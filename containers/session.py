@@ -5,8 +5,8 @@
     +-- SandboxTimeout      it did not answer within its deadline, and was killed (also a ``TimeoutError``)
     +-- SandboxFault        the service inside raised; carries the remote traceback
 
-A *service* is any object with ``warm()`` and ``handle(operation, payload) -> dict`` (plain JSON data both ways), named by a target
-``"package.module:Class"`` and its keyword arguments.
+A *service* is any object with ``warm()`` and ``handle(operation, payload) -> dict`` (plain JSON data both ways),
+named by a target ``"package.module:Class"`` and its keyword arguments.
 """
 
 from __future__ import annotations
@@ -34,7 +34,14 @@ class SandboxTimeout(SandboxError, TimeoutError):
 
 
 class SandboxFault(SandboxError):
-    """The service inside the sandbox raised an exception."""
+    """The service inside the sandbox raised an exception; the sandbox itself can still be asked."""
+
+    def __init__(self, summary: str, remote: str = "") -> None:
+        super().__init__(f"{summary}\n\n{remote}" if remote else summary)
+        self.summary = summary
+        """``"ValueError: its message"``"""
+        self.remote = remote
+        """The traceback inside the sandbox."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +66,29 @@ class Service(Protocol):
         ...
 
 
+class Runtime(Protocol):
+    """A way of running services; many sessions may share one."""
+
+    def open(self, target: Target) -> Session:
+        """Return a session for the service. Nothing starts before its first use."""
+        ...
+
+    def close(self) -> None:
+        """End every sandbox and helper process of this runtime. May be called again; the runtime may be used again."""
+        ...
+
+
 class Session(Protocol):
-    """A service running in a runtime. Not thread-safe; one request at a time."""
+    """A service running in a runtime. Not thread-safe; one request at a time. A new session renews itself on first
+    use.
+    """
 
     runtime: str
     """``inline``, ``process`` or ``docker``."""
+    tier: str
+    """How strongly the service is kept apart: ``none``, ``plain`` (an own process) or ``namespaces``; known after
+    ``renew``.
+    """
 
     def renew(self) -> None:
         """Start over in a clean sandbox (the old one ends), or keep the present one where its episodes may share it.
@@ -74,7 +99,13 @@ class Session(Protocol):
         ...
 
     def send(self, operation: str, payload: Mapping[str, Any]) -> None:
-        """Send a request; ``receive`` must follow before the next one."""
+        """Send a request; ``receive`` must follow before the next one.
+
+        Raises:
+            SandboxError: If there is no sandbox to ask.
+            TypeError, ValueError: If the payload is not plain data or too large; the sandbox is then as it was.
+            RuntimeError: If the last request was not received yet.
+        """
         ...
 
     def fileno(self) -> int | None:
@@ -85,7 +116,8 @@ class Session(Protocol):
         """Wait for the answer to the last request, at most ``deadline`` seconds (default: the session's own) since it was sent.
 
         Raises:
-            SandboxLost, SandboxTimeout, SandboxFault: See the module's docstring. After the first two, only ``renew`` and ``close`` may be called.
+            SandboxLost, SandboxTimeout, SandboxFault: See the module's docstring. After the first two, only ``renew``
+            and ``close`` may be called.
         """
         ...
 

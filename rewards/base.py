@@ -1,8 +1,8 @@
 """Rewards: named terms in [0, 1], their weights, and gates. A pure function of (goal, outcome).
 
-Scoring sees what the agent left (``Outcome``) and what the task hid (``goal``), nothing else; it runs in a process that the agent's code never
-touched. A term that could not be computed is ``None``, "was not scored", which is not 0: its weight leaves the sum, and a gate that could
-not be computed leaves the whole score ``None``.
+Scoring sees what the agent left (``Outcome``) and what the task hid (``goal``), nothing else; it runs in a process
+that the agent's code never touched. A term that could not be computed is ``None``, "was not scored", which is not 0:
+its weight leaves the sum, and a gate that could not be computed leaves the whole score ``None``.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Score:
 class Reward:
     """Terms under gates: ``total = prod(gates) * sum(weight * term) / sum(weight of scored terms)``.
 
-    Gates come first and in order: a measure after a closed gate is not computed (its value is recorded as 0), so that a term may rely on the
-    gates before it, and so that nothing costly looks at a broken artifact.
+    Gates come first and in order: a measure after a closed gate is not computed (its value is recorded as 0), so that
+    a term may rely on the gates before it, and so that nothing costly looks at a broken artifact.
     """
 
     terms: tuple[Term, ...]

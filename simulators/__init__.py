@@ -1,7 +1,7 @@
 """The applications themselves. They know no task, no reward and no transport.
 
-``APPLICATIONS`` maps each application's name to its class as ``"module:class"``, relative to this package, so that nothing heavy is imported
-until an application is opened.
+``APPLICATIONS`` maps each application's name to its class as ``"module:class"``, relative to this package, so that
+nothing heavy is imported until an application is opened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def application_class(name: str) -> type[Simulator]:
         KeyError: If there is no such application; the message names the nearest ones.
     """
     if name not in APPLICATIONS:
-        raise KeyError(f"no application {name!r}; applications: {', '.join(APPLICATIONS)}; nearest: {nearest(name, APPLICATIONS)}")
+        raise KeyError(
+            f"no application {name!r}; applications: {', '.join(APPLICATIONS)}; nearest: {nearest(name, APPLICATIONS)}"
+        )
     module, _, attribute = APPLICATIONS[name].partition(":")
     return getattr(import_module(module, __package__), attribute)
 

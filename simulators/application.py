@@ -1,6 +1,7 @@
 """The common part of every application: it finds its tools by their mark and turns each call into a result.
 
-A subclass writes tools (methods under ``@tool`` that return a ``ToolResult`` or raise ``ToolFault``) and the six methods of its state.
+A subclass writes tools (methods under ``@tool`` that return a ``ToolResult`` or raise ``ToolFault``) and the six
+methods of its state.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ class Application(ABC):
         tools = _tools_of(type(self))
         found = tools.get(call.name) if isinstance(call.name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
         if found is None:
-            return ToolResult.failure("unknown_tool", f"there is no tool {shown(call.name)}", f"tools: {', '.join(tools)}", nearest(call.name, tools))
+            return ToolResult.failure(
+                "unknown_tool",
+                f"there is no tool {shown(call.name)}",
+                f"tools: {', '.join(tools)}",
+                nearest(call.name, tools),
+            )
         return found(self, call.arguments)
 
     @abstractmethod
@@ -60,5 +66,7 @@ class Application(ABC):
 
 @cache
 def _tools_of(cls: type[Application]) -> dict[str, Tool]:
-    methods = [value for base in reversed(cls.__mro__) for value in vars(base).values() if getattr(value, "__tool__", False)]
+    methods = [
+        value for base in reversed(cls.__mro__) for value in vars(base).values() if getattr(value, "__tool__", False)
+    ]
     return {method.__name__: Tool(method) for method in methods}

@@ -1,7 +1,9 @@
 """What an application is, and the three things that cross its border: a call, a result, a view.
 
-1. An application (``Simulator``) is a stateful, deterministic world with typed tools. Its clock and its randomness are its own.
-2. The agent's mistake is data: ``call`` answers every ``ToolCall``, however malformed, with a ``ToolResult`` whose ``error`` says what was wrong.
+1. An application (``Simulator``) is a stateful, deterministic world with typed tools. Its clock and its randomness
+   are its own.
+2. The agent's mistake is data: ``call`` answers every ``ToolCall``, however malformed, with a ``ToolResult`` whose
+   ``error`` says what was wrong.
 3. An exception out of ``call`` means that the application itself failed; whoever runs it treats the sandbox as lost.
 
 This module knows no task, no reward and no transport.
@@ -42,7 +44,9 @@ class ToolError:
     """Why a call was refused."""
 
     code: str
-    """One word for programs: ``unknown_tool``, ``bad_argument``, ``not_found``, ``precondition``, ``limit``, ``kernel``, ``malformed``."""
+    """One word for programs: ``unknown_tool``, ``bad_argument``, ``not_found``, ``precondition``, ``limit``,
+    ``kernel``, ``malformed``.
+    """
     message: str
     """One sentence for the agent: what was wrong, with the value."""
     hint: str = ""
@@ -52,7 +56,11 @@ class ToolError:
 
     def to_text(self) -> str:
         """Return the error as the agent reads it."""
-        parts = [f"error: {self.message}", self.hint, f"did you mean: {', '.join(self.nearest)}" if self.nearest else ""]
+        parts = [
+            f"error: {self.message}",
+            self.hint,
+            f"did you mean: {', '.join(self.nearest)}" if self.nearest else "",
+        ]
         return " | ".join(part for part in parts if part)
 
 
@@ -72,7 +80,12 @@ class ToolResult:
         out: Json = {"ok": self.ok, "text": self.text, "data": dict(self.data)}
         if self.error is not None:
             error = self.error
-            out["error"] = {"code": error.code, "message": error.message, "hint": error.hint, "nearest": list(error.nearest)}
+            out["error"] = {
+                "code": error.code,
+                "message": error.message,
+                "hint": error.hint,
+                "nearest": list(error.nearest),
+            }
         if self.image is not None:
             out["image"] = base64.b64encode(self.image).decode()
         return out
@@ -97,7 +110,9 @@ class ToolResult:
 
 
 class ToolFault(Exception):
-    """Raised *inside* a tool to refuse a call; the application turns it into an error result. It never leaves ``call``."""
+    """Raised *inside* a tool to refuse a call; the application turns it into an error result. It never leaves
+    ``call``.
+    """
 
     def __init__(self, code: str, message: str, hint: str = "", nearest: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -126,7 +141,9 @@ class Simulator(Protocol):
 
     @staticmethod
     def warm() -> None:
-        """Import every library that calls will need, and compute nothing (a parent process calls this before it forks)."""
+        """Import every library that calls will need, and compute nothing (a parent process calls this before it
+        forks).
+        """
         ...
 
     @classmethod

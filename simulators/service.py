@@ -1,7 +1,8 @@
 """An application as a service: one method, plain data in, plain data out. It is what a host loop runs inside a sandbox.
 
-Operations: ``reset {scene, seed}``, ``call {name, arguments}``, ``observe``, ``artifacts``, ``snapshot``, ``restore {snapshot}``, ``state_hash``.
-``reset``, ``call`` and ``restore`` answer with the new view and state hash as well, so that an environment step costs one round trip.
+Operations: ``reset {scene, seed}``, ``call {name, arguments}``, ``observe``, ``artifacts``, ``snapshot``, ``restore
+{snapshot}``, ``state_hash``. ``reset``, ``call`` and ``restore`` answer with the new view and state hash as well, so
+that an environment step costs one round trip.
 """
 
 from __future__ import annotations
@@ -62,4 +63,9 @@ class ApplicationService:
 
     def _state(self, view: View) -> Json:
         image = base64.b64encode(view.image).decode() if view.image else None
-        return {"text": view.text, "features": list(view.features), "image": image, "state_hash": self._app.state_hash()}
+        return {
+            "text": view.text,
+            "features": list(view.features),
+            "image": image,
+            "state_hash": self._app.state_hash(),
+        }

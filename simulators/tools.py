@@ -1,8 +1,8 @@
 """Tools: annotated Python functions whose schema, validation and help texts are derived, never written twice.
 
-A tool is declared with ``@tool`` on a method of an ``Application``; its parameters' annotations give the JSON Schema (by pydantic), its Google
-docstring gives the descriptions. Whatever JSON an agent sends, the answer is either validated arguments or an error result that names the
-argument, the value and the nearest valid choice.
+A tool is declared with ``@tool`` on a method of an ``Application``; its parameters' annotations give the JSON Schema
+(by pydantic), its Google docstring gives the descriptions. Whatever JSON an agent sends, the answer is either
+validated arguments or an error result that names the argument, the value and the nearest valid choice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,11 @@ def nearest(value: object, choices: Iterable[str], count: int = 3) -> list[str]:
 
 def shown(value: object) -> str:
     """Return ``repr(value)``, cut to a length that fits into a sentence."""
-    text = repr(value) if not isinstance(value, str | bytes | list | dict) or len(value) < 200 else repr(value[:60] if isinstance(value, str | bytes) else type(value))  # pyright: ignore[reportUnknownArgumentType]
+    text = (
+        repr(value)
+        if not isinstance(value, str | bytes | list | dict) or len(value) < 200
+        else repr(value[:60] if isinstance(value, str | bytes) else type(value))
+    )  # pyright: ignore[reportUnknownArgumentType]
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -67,14 +71,18 @@ class Tool:
     def description(self) -> str:
         """The docstring without its sections."""
         doc = parse_docstring(self.function.__doc__ or "")
-        return " ".join(part.strip() for part in (doc.short_description or "", doc.long_description or "") if part).strip()
+        return " ".join(
+            part.strip() for part in (doc.short_description or "", doc.long_description or "") if part
+        ).strip()
 
     @cached_property
     def model(self) -> type[BaseModel]:
         """The pydantic model of the arguments."""
         hints = get_type_hints(self.function, include_extras=True)
         parameters = [p for p in inspect.signature(self.function).parameters.values() if p.name != "self"]
-        fields: dict[str, Any] = {p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters}
+        fields: dict[str, Any] = {
+            p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
+        }
         return create_model(self.name, __base__=_Arguments, **fields)
 
     @cached_property
@@ -91,7 +99,10 @@ class Tool:
 
     def openai(self) -> Json:
         """Return the OpenAI function form."""
-        return {"type": "function", "function": {"name": self.name, "description": self.description, "parameters": self.parameters}}
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": self.parameters},
+        }
 
     def mcp(self) -> Json:
         """Return the Model Context Protocol form."""
@@ -126,13 +137,29 @@ class Tool:
         where = ".".join(str(part) for part in problem["loc"]) or "arguments"
         names = list(self.model.model_fields)
         if problem["type"] == "extra_forbidden":
-            return ToolFault("bad_argument", f"{self.name} has no argument {where!r} (value {shown(problem['input'])})", f"arguments: {', '.join(names)}", nearest(where, names))
+            return ToolFault(
+                "bad_argument",
+                f"{self.name} has no argument {where!r} (value {shown(problem['input'])})",
+                f"arguments: {', '.join(names)}",
+                nearest(where, names),
+            )
         if problem["type"] == "missing":
-            return ToolFault("bad_argument", f"{self.name} needs the argument {where!r}", f"arguments: {', '.join(names)}")
-        choices = [str(c) for c in _choices(self.parameters.get("properties", {}).get(str(problem["loc"][0]), {}))] if problem["loc"] else []
+            return ToolFault(
+                "bad_argument", f"{self.name} needs the argument {where!r}", f"arguments: {', '.join(names)}"
+            )
+        choices = (
+            [str(c) for c in _choices(self.parameters.get("properties", {}).get(str(problem["loc"][0]), {}))]
+            if problem["loc"]
+            else []
+        )
         hint = f"choices: {', '.join(choices)}" if choices else ""
         message = problem["msg"][0].lower() + problem["msg"][1:]
-        return ToolFault("bad_argument", f"{self.name}: {where} = {shown(problem['input'])}: {message}", hint, nearest(problem["input"], choices))
+        return ToolFault(
+            "bad_argument",
+            f"{self.name}: {where} = {shown(problem['input'])}: {message}",
+            hint,
+            nearest(problem["input"], choices),
+        )
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Any]:
@@ -144,14 +171,20 @@ def _choices(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _refuse_oversize(name: str, arguments: Mapping[Any, Any]) -> None:
-    """Refuse what no validator should walk through: long strings, deep nesting, masses of values, NaN in places without a type."""
+    """Refuse what no validator should walk through: long strings, deep nesting, masses of values, NaN in places
+    without a type.
+    """
     level: list[Any] = [arguments]
     total = 0
     for depth in range(MAX_DEPTH + 1):
         below: list[Any] = []
         for value in level:
             if isinstance(value, str) and len(value) > MAX_TEXT:
-                raise ToolFault("limit", f"{name}: a string of {len(value)} characters is too long", f"at most {MAX_TEXT} characters")
+                raise ToolFault(
+                    "limit",
+                    f"{name}: a string of {len(value)} characters is too long",
+                    f"at most {MAX_TEXT} characters",
+                )
             if isinstance(value, float) and not math.isfinite(value):
                 raise ToolFault("bad_argument", f"{name}: {value} is not a finite number")
             if isinstance(value, Mapping):

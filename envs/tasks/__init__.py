@@ -1,4 +1,6 @@
-"""The task families, found by where their files lie: ``envs/tasks/<domain>/<name>.py`` holds the family ``<domain>.<name>``."""
+"""The task families, found by where their files lie: ``envs/tasks/<domain>/<name>.py`` holds the family
+``<domain>.<name>``.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,15 @@ def family(name: str) -> Family:
         KeyError: If there is none; the message names the nearest ones.
     """
     if name not in family_names():
-        raise KeyError(f"no task family {name!r}; nearest: {nearest(name, family_names())}; all: {', '.join(family_names())}")
+        raise KeyError(
+            f"no task family {name!r}; nearest: {nearest(name, family_names())}; all: {', '.join(family_names())}"
+        )
     module = import_module(f".{name}", __name__)
-    (found,) = [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, Family) and v.__module__ == module.__name__]
+    (found,) = [
+        v
+        for v in vars(module).values()
+        if isinstance(v, type) and issubclass(v, Family) and v.__module__ == module.__name__
+    ]
     return found()
 
 

@@ -1,11 +1,12 @@
 """Tasks and the families that make them.
 
-A *task* is frozen data. A *family* makes it from ``(split, index, difficulty)`` alone, knows the reward, and ships its own proof: an oracle
-that solves every task through the public tools, and exploits that must not pay. One family is one file ``envs/tasks/<domain>/<name>.py`` with
-one subclass of ``Family``; being there is being registered as ``makerspace/<domain>.<name>-v0``.
+A *task* is frozen data. A *family* makes it from ``(split, index, difficulty)`` alone, knows the reward, and ships
+its own proof: an oracle that solves every task through the public tools, and exploits that must not pay. One family
+is one file ``envs/tasks/<domain>/<name>.py`` with one subclass of ``Family``; being there is being registered as
+``makerspace/<domain>.<name>-v0``.
 
-Splits are disjoint by content: a drawn task belongs to the split into which the digest of its content (not its wording) falls, so that no
-training task can ever be a test task.
+Splits are disjoint by content: a drawn task belongs to the split into which the digest of its content (not its
+wording) falls, so that no training task can ever be a test task.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Json = dict[str, Any]
 Solution = Generator[ToolCall, ToolResult, None]
 """Yields calls, is sent their results."""
 
-SPLITS = {"train": range(0, 80), "validation": range(80, 90), "test": range(90, 100)}
+SPLITS = {"train": range(80), "validation": range(80, 90), "test": range(90, 100)}
 """Which percentiles of content digests belong to which split."""
 
 SUBMIT = "submit"
@@ -82,7 +83,9 @@ class Family(ABC):
 
     @abstractmethod
     def oracle(self, task: Task) -> Solution:
-        """Solve the task through the public tools, ending with ``submit``; reads ``task.stated`` and the results it is sent, never the goal."""
+        """Solve the task through the public tools, ending with ``submit``; reads ``task.stated`` and the results it
+        is sent, never the goal.
+        """
 
     def exploits(self, task: Task) -> Mapping[str, Sequence[ToolCall]]:
         """Return cheats by name, each a list of calls; all must score at the floor."""
@@ -99,12 +102,26 @@ class Family(ABC):
             ValueError: If the split is unknown, the index negative or the difficulty outside [0, 1].
         """
         if split not in SPLITS or index < 0 or not 0.0 <= difficulty <= 1.0:
-            raise ValueError(f"needs a split of {list(SPLITS)}, index >= 0 and difficulty in [0, 1], not {split!r}, {index}, {difficulty}")
+            raise ValueError(
+                f"needs a split of {list(SPLITS)}, index >= 0 and difficulty in [0, 1], not {split!r}, {index}, {difficulty}"
+            )
         difficulty = round(difficulty, 3)
         identity = f"{self.name}/{split}/{index}@{difficulty:g}"
         draft, rng = self._draw_in(split, identity, difficulty)
         instruction = rng.choice(self.templates).format(**self.words(draft.stated))
-        return Task(identity, self.name, self.application, split, index, difficulty, instruction, draft.scene, draft.stated, draft.goal, self.max_steps)
+        return Task(
+            identity,
+            self.name,
+            self.application,
+            split,
+            index,
+            difficulty,
+            instruction,
+            draft.scene,
+            draft.stated,
+            draft.goal,
+            self.max_steps,
+        )
 
     def _draw_in(self, split: str, identity: str, difficulty: float) -> tuple[Draft, random.Random]:
         for attempt in range(10_000):
@@ -112,7 +129,9 @@ class Family(ABC):
             draft = self.draw(rng, difficulty)
             if percentile(draft) in SPLITS[split]:
                 return draft, rng
-        raise RuntimeError(f"{self.name}: no task of split {split!r} found at difficulty {difficulty}: the family draws too few different tasks")
+        raise RuntimeError(
+            f"{self.name}: no task of split {split!r} found at difficulty {difficulty}: the family draws too few different tasks"
+        )
 
     def from_id(self, task_id: str) -> Task:
         """Make the task of an id again.
@@ -127,7 +146,9 @@ class Family(ABC):
                 raise ValueError(name)
             return self.task(int(index), split, float(difficulty))
         except ValueError as problem:
-            raise ValueError(f"{task_id!r} is not a task of {self.name}: ids look like '{self.name}/test/17@0.5'") from problem
+            raise ValueError(
+                f"{task_id!r} is not a task of {self.name}: ids look like '{self.name}/test/17@0.5'"
+            ) from problem
 
 
 def percentile(draft: Draft) -> int:

@@ -1,0 +1,279 @@
+"""The program that runs beside the trainer: a warmed parent that keeps forked spares (``python -m makerspace.containers.host FD PID``).
+
+1. It imports the target and lets it warm up, and computes nothing: a library that has started a thread would hang in every fork.
+   So it counts its threads before each fork, and refuses when there is more than one.
+2. A sandbox is a spare that was forked in advance. ``activate`` answers with the sandbox's socket and pidfd first, then ends the
+   old sandbox, then refills. It never stands between a session and its sandbox.
+3. It ends with the trainer (end of file on the control socket, or the trainer's pidfd), and everything that it started ends with it.
+
+Control messages are JSON, one per datagram: ``activate {release}`` and ``fate {id}`` are answered, ``release {ids}`` is not.
+What the sandboxes are asked is not known here.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import OrderedDict, deque
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from select import POLLIN, poll
+from socket import AF_UNIX, SOCK_STREAM, send_fds, socket, socketpair
+from typing import Any
+
+from . import kernel, namespaces
+from .child import live
+from .service import build, describe
+from .session import Json, Service, Target
+
+MESSAGE = 150_000
+"""Bytes that one control message may have."""
+STILLBORN = 3
+"""After so many spares in a row that ended by themselves, no more are forked in advance."""
+RETRY = 0.05
+"""Seconds between attempts when the kernel refuses a fork."""
+
+
+@dataclass
+class Child:
+    """A forked sandbox, as the parent sees it."""
+
+    id: int
+    pid: int
+    pidfd: int
+    workspace: str
+    connection: socket | None
+    """The session's end; given away on activation."""
+
+
+class Nursery:
+    """Forks spares, hands them out, and buries them."""
+
+    def __init__(self, control: socket, trainer: int, service: Service, tier: str, options: Json) -> None:
+        self._control, self._service, self._tier, self._options = control, service, tier, options
+        self._children: dict[int, Child] = {}
+        self._spares: deque[Child] = deque()
+        self._fates: OrderedDict[int, str] = OrderedDict()
+        self._count = self._stillborn = 0
+        self._not_before = 0.0
+        self._base = namespaces.WORKSPACE if tier == "namespaces" else tempfile.mkdtemp(prefix="makerspace-")
+        self._poll = poll()
+        self._trainer = trainer
+        for fd in (control.fileno(), trainer):
+            self._poll.register(fd, POLLIN)
+
+    def run(self) -> None:
+        """Serve until the trainer is gone."""
+        while True:
+            ready = [fd for fd, _ in self._poll.poll(self._patience())]
+            if self._trainer in ready:
+                return
+            if self._control.fileno() in ready and not self._obey():
+                return
+            for child in [child for child in self._children.values() if child.pidfd in ready]:
+                self._bury(child)
+            if not ready and self._wants_spare():
+                self._refill()
+
+    def end(self) -> None:
+        """Kill and bury every sandbox."""
+        for child in list(self._children.values()):
+            self._kill(child)
+        for child in list(self._children.values()):
+            self._bury(child)
+        if self._tier != "namespaces":
+            shutil.rmtree(self._base, ignore_errors=True)
+
+    def _patience(self) -> float | None:
+        """Return how many milliseconds may be waited for something to happen before a spare is due."""
+        return max(0.0, self._not_before - time.monotonic()) * 1000 if self._wants_spare() else None
+
+    def _wants_spare(self) -> bool:
+        return len(self._spares) < self._options["spares"] and self._stillborn < STILLBORN
+
+    def _obey(self) -> bool:
+        """Carry out one control message; return whether there was one."""
+        with suppress(ConnectionError):
+            data = self._control.recv(MESSAGE)
+            if data:
+                order = json.loads(data)
+                {"activate": self._activate, "fate": self._tell_fate, "release": self._release}[order["kind"]](order)
+                return True
+        return False
+
+    def _activate(self, order: Json) -> None:
+        try:
+            child = self._spares.popleft() if self._spares else self._fork_somehow(order)
+        except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
+            self._control.send(json.dumps({"error": describe(error)}).encode())
+            return
+        assert child.connection is not None  # noqa: S101
+        send_fds(self._control, [json.dumps({"id": child.id}).encode()], [child.connection.fileno(), child.pidfd])
+        child.connection.close()
+        child.connection = None
+        self._release(order)
+
+    def _release(self, order: Json) -> None:
+        for number in order["release"]:
+            if number in self._children:
+                self._kill(self._children[number])
+
+    def _tell_fate(self, order: Json) -> None:
+        child = self._children.get(order["id"])
+        if child is not None:
+            waiting = poll()
+            waiting.register(child.pidfd, POLLIN)
+            if waiting.poll(500):
+                self._bury(child)
+        self._control.send(json.dumps({"fate": self._fates.get(order["id"], "still running, but its connection is closed")}).encode())
+
+    def _refill(self) -> None:
+        try:
+            self._spares.append(self._fork())
+        except OSError:
+            self._not_before = time.monotonic() + RETRY
+
+    def _fork_somehow(self, order: Json) -> Child:
+        """Fork now; if the kernel refuses, end the old sandboxes first and try again for a while."""
+        self._stillborn = 0
+        for _ in range(40):
+            with suppress(OSError):
+                return self._fork()
+            for child in [self._children[number] for number in order["release"] if number in self._children]:
+                self._kill(child)
+                self._bury(child)
+            time.sleep(RETRY)
+        return self._fork()
+
+    def _fork(self) -> Child:
+        if (threads := kernel.thread_count()) != 1:
+            raise RuntimeError(f"the warmed parent has {threads} threads; a fork of it could hang: warm() must import only")
+        number, mine, theirs = self._count + 1, *socketpair(AF_UNIX, SOCK_STREAM)
+        workspace = self._base if self._tier == "namespaces" else f"{self._base}/{number}"
+        try:
+            if self._tier == "namespaces":
+                namespaces.prepare_fork()
+            else:
+                Path(workspace).mkdir()
+            pid = os.fork()
+        except OSError:
+            mine.close(), theirs.close()
+            shutil.rmtree(workspace, ignore_errors=True) if self._tier != "namespaces" else None
+            raise
+        if pid == 0:
+            self._become(theirs, mine, workspace)
+        theirs.close()
+        self._count = number
+        child = self._children[number] = Child(number, pid, os.pidfd_open(pid), workspace, mine)
+        self._poll.register(child.pidfd, POLLIN)
+        return child
+
+    def _become(self, connection: socket, other: socket, workspace: str) -> None:
+        """Close what a sandbox must not hold, and be one."""
+        kernel.die_with_parent()
+        for held in (other, self._control, *(child.connection for child in self._children.values())):
+            if held is not None:
+                held.close()
+        for fd in (self._trainer, *(child.pidfd for child in self._children.values())):
+            os.close(fd)
+        live(connection, self._service, tier=self._tier, workspace=workspace, memory=self._options["memory"])
+
+    def _kill(self, child: Child) -> None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(child.pidfd, signal.SIGKILL)
+        if self._tier != "namespaces":  # there the kernel ends the whole pid namespace
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+    def _bury(self, child: Child) -> None:
+        """Reap a sandbox that has ended or was killed, and take away what it left."""
+        self._kill(child)
+        fate = _fate(os.waitpid(child.pid, 0)[1])
+        self._poll.unregister(child.pidfd)
+        os.close(child.pidfd)
+        del self._children[child.id]
+        if child in self._spares:
+            self._spares.remove(child)
+            self._stillborn += 1
+        self._fates[child.id] = fate
+        while len(self._fates) > 64:
+            self._fates.popitem(last=False)
+        if child.connection is not None:
+            child.connection.close()
+        if self._tier != "namespaces":
+            self._sweep()
+            shutil.rmtree(child.workspace, ignore_errors=True)
+
+    def _sweep(self) -> None:
+        """End the orphans of dead sandboxes, which are children of this process now."""
+        known = {child.pid for child in self._children.values()}
+        while orphans := [pid for pid in kernel.own_children() if pid not in known]:
+            for pid in orphans:
+                os.kill(pid, signal.SIGKILL)
+            for pid in orphans:
+                os.waitpid(pid, 0)
+
+
+def _fate(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+
+
+def _choose(tier: str) -> str:
+    if tier == "plain" or (tier == "auto" and not namespaces.available()):
+        return "plain"
+    return "namespaces"
+
+
+def _clean_environment(order: Json) -> None:
+    sys.path[:] = order["path"]
+    os.environ.clear()
+    os.environ.update(order["env"])
+
+
+def main(arguments: list[str]) -> int:
+    """Run the warmed parent; ``arguments`` are the control socket's descriptor and the trainer's process id."""
+    control, trainer = socket(fileno=int(arguments[0])), int(arguments[1])
+    watched = os.pidfd_open(trainer)
+    if os.getppid() != trainer:
+        return 1
+    order: dict[str, Any] = json.loads(control.recv(MESSAGE))
+    _clean_environment(order)
+    tier = _choose(order["tier"])
+    if tier == "namespaces":
+        namespaces.enter(watched)
+    kernel.adopt_orphans()
+    try:
+        service = build(Target(order["factory"], order["arguments"]))
+    except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
+        control.send(json.dumps({"error": describe(error)}).encode())
+        return 1
+    _silence()
+    gc.collect()
+    gc.freeze()
+    nursery = Nursery(control, watched, service, tier, order)
+    try:
+        control.send(json.dumps({"tier": tier}).encode())
+        nursery.run()
+    finally:
+        nursery.end()
+    return 0
+
+
+def _silence() -> None:
+    """Send the output of sandboxes nowhere: a pipe that nobody reads would stop them."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in range(3):
+        os.dup2(null, fd)
+    os.close(null)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+"""The warm start from nothing: demonstrations, a tokenizer that has read them, a model that imitates them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .bridge import Bridge
+from .cloning import Cloning, Script, clone, gather, load_scripts, save_scripts
+from .config import TIERS
+from .model import Apprentice
+from .player import open_workshop, recipe_env_ids
+from .pretrained import Policy, save_policy
+from .recipe import Recipe
+from .rollout import Job
+from .tokenizer import Tokenizer
+
+Tell = Callable[[str, Mapping[str, Any]], None]
+
+
+def warm_start(recipe: Recipe, folder: Path, tell: Tell) -> Policy:
+    """Return a policy cloned from the experts of the recipe's environments.
+
+    Demonstrations are kept in ``folder/demonstrations.jsonl`` and used again if they are there; the policy is written
+    to ``folder/warmstart``.
+    """
+    settings = recipe.warm_start
+    scripts = demonstrations(recipe, folder, tell)
+    tokenizer = Tokenizer.train((text for script in scripts for text in script.texts()), settings.vocab_size)
+    bridge = Bridge(tokenizer, recipe.engine.max_result_tokens)
+    conversations = [script.tokens(bridge) for script in scripts]
+    fitting = [c for c in conversations if len(c.ids) <= recipe.engine.max_length]
+    tell(
+        "demonstrations",
+        {
+            "count": len(fitting),
+            "tokens": sum(len(c.ids) for c in fitting),
+            "longest": max(len(c.ids) for c in conversations),
+        },
+    )
+    model = Apprentice(TIERS[settings.tier].with_vocab(tokenizer.vocab_size), seed=recipe.seed)
+    how = Cloning(settings.steps, settings.batch, settings.learning_rate)
+    clone(
+        model,
+        fitting,
+        how,
+        recipe.seed,
+        lambda step, loss: tell("cloning", {"step": step, "loss": loss}) if step % 10 == 0 else None,
+    )
+    policy = Policy(model, tokenizer)
+    save_policy(policy, folder / "warmstart")
+    return policy
+
+
+def demonstrations(recipe: Recipe, folder: Path, tell: Tell) -> list[Script]:
+    """Return the recipe's demonstrations: as many for every id, difficulties uniform in the recipe's range."""
+    path, settings = folder / "demonstrations.jsonl", recipe.warm_start
+    if path.exists():
+        return load_scripts(path)
+    env_ids = recipe_env_ids(recipe)
+    rng = random.Random(f"demonstrations {recipe.seed}")
+    jobs = [
+        _job(env_ids[number % len(env_ids)], number // len(env_ids), settings.difficulty, rng)
+        for number in range(settings.demonstrations)
+    ]
+    workshop = open_workshop(recipe)
+    scripts = gather(
+        jobs,
+        workshop,
+        settings.slip_rate,
+        on_done=lambda done: tell("gathering", {"done": done, "of": len(jobs)}) if done % 100 == 0 else None,
+    )
+    workshop.close()
+    save_scripts(path, scripts)
+    return scripts
+
+
+def _job(env_id: str, index: int, difficulty: tuple[float, float], rng: random.Random) -> Job:
+    return Job(env_id, {"split": "train", "index": index, "difficulty": round(rng.uniform(*difficulty), 3)})

@@ -1,0 +1,170 @@
+"""The kernel: solids and what can be done to them, on OpenCascade through CadQuery.
+
+Importing this module imports CadQuery (seconds, hundreds of MiB); applications do so when the first shape is needed.
+
+1. Nothing here checks its own result: the kernel fails silently, so that ``health`` looks at every one.
+2. OpenCascade's thread pool is set to one thread before the first computation and no operation runs in parallel. A pool with workers does not
+   survive ``fork``: a child of a parent that has computed with one waits for its dead workers for ever.
+3. Operations leave their arguments as they are (non-destructive mode), so that cached shapes give the same bytes whatever was done with them.
+
+Lengths are mm.
+"""
+
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# OCP, the binding of OpenCascade, is a compiled module without type stubs.
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import cadquery as cq
+import numpy as np
+from OCP.BRepAlgoAPI import BRepAlgoAPI_Common, BRepAlgoAPI_Cut, BRepAlgoAPI_Fuse
+from OCP.Interface import Interface_Static
+from OCP.OSD import OSD_ThreadPool
+from OCP.STEPControl import STEPControl_AsIs, STEPControl_Writer
+from OCP.TopTools import TopTools_ListOfShape
+
+from .frames import Frame
+from .sketch import Figure, profiles
+
+Shape = cq.Shape
+
+OSD_ThreadPool.DefaultPool_s(1)
+
+MAX_BREP = 8 * 1024 * 1024
+"""Largest BRep file that is parsed, in bytes."""
+_BREP_MAGIC = b"\nOpen CASCADE Topology V4"
+
+
+class KernelError(Exception):
+    """OpenCascade raised; the text is its own, which seldom says why."""
+
+
+def guarded(operation: Callable[[], Shape]) -> Shape:
+    """Run one kernel operation; whatever the binding raises becomes a ``KernelError``."""
+    try:
+        return operation()
+    except Exception as problem:  # noqa: BLE001 - the binding raises dozens of unrelated classes
+        raise KernelError(str(problem)[:200]) from None
+
+
+def prisms(figures: Sequence[Figure], frame: Frame, start: float, length: float) -> list[Shape]:
+    """Return one solid per profile, from ``start`` mm outward of the frame over ``length`` mm (negative: inward)."""
+    base = frame.moved(start)
+    vector = cq.Vector(*base.along(base.sign * length))
+    return [cq.Solid.extrudeLinear(_wire(outer, base), [_wire(i, base) for i in inner], vector) for outer, inner in profiles(figures)]
+
+
+def _wire(figure: Figure, frame: Frame) -> cq.Wire:
+    if not figure.corners:
+        return cq.Wire.makeCircle(figure.radius, cq.Vector(*frame.point(*figure.centre)), cq.Vector(*frame.normal))
+    return cq.Wire.makePolygon([cq.Vector(*frame.point(*corner)) for corner in figure.corners], close=True)
+
+
+def drill(frame: Frame, x: float, y: float, diameter: float, depth: float) -> Shape:
+    """Return the cylinder that a drill sweeps from the frame inward."""
+    inward = cq.Vector(*frame.along(-float(frame.sign)))
+    return cq.Solid.makeCylinder(diameter / 2, depth, cq.Vector(*frame.point(x, y)), inward)
+
+
+def cut(body: Shape, tools: Iterable[Shape]) -> Shape:
+    """Return the body without the tools."""
+    return _boolean(BRepAlgoAPI_Cut(), body, tools)
+
+
+def join(body: Shape, tools: Iterable[Shape]) -> Shape:
+    """Return the union, with faces and edges merged that lie on the same surface."""
+    return _boolean(BRepAlgoAPI_Fuse(), body, tools).clean()
+
+
+def common(body: Shape, tools: Iterable[Shape]) -> Shape:
+    """Return what the body shares with the tools."""
+    return _boolean(BRepAlgoAPI_Common(), body, tools)
+
+
+def _boolean(operation: Any, body: Shape, tools: Iterable[Shape]) -> Shape:
+    operation.SetArguments(_list([body]))
+    operation.SetTools(_list(tools))
+    operation.SetNonDestructive(True)
+    operation.Build()
+    if not operation.IsDone():
+        raise KernelError("the boolean operation was not done")
+    return cq.Shape.cast(operation.Shape())
+
+
+def _list(shapes: Iterable[Shape]) -> Any:
+    found = TopTools_ListOfShape()
+    for shape in shapes:
+        found.Append(shape.wrapped)
+    return found
+
+
+def fillet(body: Shape, edges: Sequence[cq.Edge], radius: float) -> Shape:
+    """Return the body with rounded edges."""
+    return body.fillet(radius, edges)  # type: ignore[attr-defined]
+
+
+def chamfer(body: Shape, edges: Sequence[cq.Edge], size: float) -> Shape:
+    """Return the body with edges broken at 45 degrees, ``size`` mm back on both faces."""
+    return body.chamfer(size, None, edges)  # type: ignore[attr-defined]
+
+
+def shifted(shape: Shape, vector: Sequence[float]) -> Shape:
+    """Return a copy moved by a vector."""
+    return shape.moved(cq.Location(cq.Vector(*vector)))
+
+
+def rotated(shape: Shape, frame: Frame, degrees: float) -> Shape:
+    """Return a copy turned about the global axis across which the frame lies, counter-clockwise seen from its positive end."""
+    return shape.moved(cq.Location(cq.Plane((0, 0, 0)), cq.Vector(*frame.along(1.0)), degrees))
+
+
+def reach(body: Shape) -> float:
+    """Return a length that leads out of the body from any plane at or within twice its distance from the origin."""
+    box = body.BoundingBox()
+    corners = [abs(v) for v in (box.xmin, box.xmax, box.ymin, box.ymax, box.zmin, box.zmax)]
+    return math.ceil(4 * max(corners) + 10)
+
+
+def to_brep(shape: Shape) -> bytes:
+    """Return the shape as a binary BRep file, without triangulation."""
+    stream = io.BytesIO()
+    shape.exportBin(stream)
+    return stream.getvalue()
+
+
+def from_brep(data: bytes) -> Shape | None:
+    """Parse a binary BRep file; ``None`` for what is too long, not such a file, or broken."""
+    if len(data) > MAX_BREP or not data.startswith(_BREP_MAGIC):
+        return None
+    try:
+        shape = cq.Shape.importBin(io.BytesIO(data))
+    except Exception:  # noqa: BLE001 - the binding raises dozens of unrelated classes
+        return None
+    return shape if shape.wrapped is not None and not shape.wrapped.IsNull() else None
+
+
+def to_step(shape: Shape) -> bytes:
+    """Return the shape as a STEP file; its header holds a constant time stamp and product name."""
+    writer = STEPControl_Writer()
+    Interface_Static.SetCVal_s("write.step.product.name", "part")
+    writer.Transfer(shape.wrapped, STEPControl_AsIs)
+    stream = io.BytesIO()
+    writer.WriteStream(stream)
+    return re.sub(rb"'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d'", b"'2000-01-01T00:00:00'", stream.getvalue(), count=1)
+
+
+def to_stl(shape: Shape) -> bytes:
+    """Return the shape as a binary STL file, chords within 0.05 mm and 0.2 rad of the surface."""
+    vertices, triangles = shape.copy().tessellate(0.05, 0.2)
+    corners = np.array([v.toTuple() for v in vertices])[np.array(triangles)]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    rows = np.zeros(len(corners), dtype=[("vectors", "<f4", (4, 3)), ("spare", "<u2")])
+    rows["vectors"] = np.concatenate([normals[:, None], corners], axis=1)
+    return b"part".ljust(80, b"\0") + len(corners).to_bytes(4, "little") + rows.tobytes()

@@ -1,0 +1,460 @@
+"""From words to fields: braces, tildes, parameters, commands, arithmetic, splitting, globbing, in bash's order.
+
+A *piece* is a text with a flag: quoted pieces are never split and never patterns. It knows the shell only as an `Expander`'s host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
+from ..files import Files, Folder, normal
+from ..meter import MAX_OUTPUT, Meter, Stopped
+from ..patterns import PatternError, glob, glob_search, is_glob
+from . import syntax as s
+from .arithmetic import ArithmeticFault, calculate
+from .variables import Variables
+
+Piece = tuple[str, bool]
+# Most fields that one word may become.
+MAX_FIELDS = 20_000
+RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,3}))?")
+
+
+class ExpansionFault(Exception):
+    """An expansion that stops the command: bad substitution, `${x:?}`, an unset variable under `set -u`."""
+
+
+class Host(Protocol):
+    """What an expander asks of its shell."""
+
+    variables: Variables
+    files: Files
+    meter: Meter
+    cwd: str
+    arguments: list[str]
+    no_glob: bool
+    no_unset: bool
+
+    def special(self, name: str) -> str | None:
+        """Return a special parameter, or `None` if the name is none."""
+        ...
+
+    def substitute(self, body: s.Sequence) -> str:
+        """Run a command in a subshell and return its output."""
+        ...
+
+    def process(self, part: s.Process) -> str:
+        """Return the path of a file that stands for a process substitution."""
+        ...
+
+
+class Expander:
+    """Expands words for one shell."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    # Whole words
+
+    def fields(self, words: Iterable[s.Word]) -> list[str]:
+        """Return the fields of a command's words.
+
+        Raises:
+            ExpansionFault: If an expansion stops the command.
+        """
+        found: list[str] = []
+        for word in words:
+            for each in braces(word):
+                for pieces in self.split(each):
+                    found += self.globbed(pieces)
+                if len(found) > MAX_FIELDS:
+                    raise Stopped(f"more than {MAX_FIELDS} words")
+        return found
+
+    def text(self, word: s.Word) -> str:
+        """Return a word as one text, neither split nor globbed: assignments, redirections, here-documents."""
+        return "".join(text for text, _ in self.joined(word))
+
+    def pattern(self, word: s.Word) -> str:
+        """Return a word as a glob pattern whose quoted characters are escaped."""
+        return "".join(re.sub(r"([*?\[\]\\-])", r"\\\1", text) if quoted else text for text, quoted in self.joined(word))
+
+    def regex(self, word: s.Word) -> str:
+        """Return a word as an extended regular expression whose quoted characters are ordinary."""
+        return "".join(re.sub(r"([^\w\s])", r"\\\1", text) if quoted else text for text, quoted in self.joined(word))
+
+    def arithmetic(self, word: s.Word) -> int:
+        """Return the value of an arithmetic text.
+
+        Raises:
+            ArithmeticFault: If it has none.
+        """
+        return calculate(self.text(word), self.read, self.write)
+
+    def read(self, name: str, index: int | None) -> str:
+        """Return a variable for arithmetic."""
+        return self.value(name, index) or ""
+
+    def write(self, name: str, index: int | None, value: str) -> None:
+        """Set a variable from arithmetic."""
+        self.host.variables.set(name, value, index)
+
+    # Pieces
+
+    def joined(self, word: s.Word) -> list[Piece]:
+        """Return a word's pieces in one row; `$@` is joined by blanks."""
+        row: list[Piece] = []
+        for i, part in enumerate(word.parts):
+            for n, pieces in enumerate(self.part(part, first=i == 0)):
+                row += [(" ", True)] * (n > 0) + pieces
+        return row
+
+    def split(self, word: s.Word) -> list[list[Piece]]:
+        """Return a word's fields as rows of pieces, after splitting what was not quoted."""
+        rows: list[list[Piece]] = [[]]
+        for i, part in enumerate(word.parts):
+            for n, pieces in enumerate(self.part(part, first=i == 0)):
+                if n > 0:
+                    rows.append([])
+                for text, quoted in pieces:
+                    if quoted or isinstance(part, s.Literal):
+                        rows[-1].append((text, quoted))
+                    else:
+                        self._split_text(text, rows)
+        return [row for row in rows if any(quoted or text for text, quoted in row)]
+
+    def _split_text(self, text: str, rows: list[list[Piece]]) -> None:
+        separators = self.host.variables.get("IFS")
+        separators = " \t\n" if separators is None else separators
+        if not text or not separators:
+            rows[-1].append((text, False))
+            return
+        soft = "".join(c for c in separators if c in " \t\n")
+        hard = "".join(c for c in separators if c not in " \t\n")
+        edge = rf"[{re.escape(soft)}]*" if soft else ""
+        middle = rf"{edge}[{re.escape(hard)}]{edge}" if hard else ""
+        delimiter = "|".join(filter(None, (middle, rf"[{re.escape(soft)}]+" if soft else "")))
+        body = text.lstrip(soft)
+        if body != text and rows[-1]:
+            rows.append([])
+        parts = re.split(delimiter, body)
+        ends = len(parts) > 1 and parts[-1] == ""
+        if ends:
+            parts.pop()
+        for n, part in enumerate(parts):
+            if n > 0:
+                rows.append([])
+            rows[-1].append((part, bool(hard) and part == "" and len(parts) > 1))
+        if ends:
+            rows.append([])
+        if len(rows) > MAX_FIELDS:
+            raise Stopped(f"more than {MAX_FIELDS} words")
+
+    def part(self, part: s.Part, first: bool = False) -> list[list[Piece]]:
+        """Return the rows of pieces of one part: one row, except for `$@` and arrays."""
+        if isinstance(part, s.Literal):
+            return [[(self.tilde(part.text) if first and not part.quoted else part.text, part.quoted)]]
+        if isinstance(part, s.Substitution):
+            return [[(self.host.substitute(part.body).rstrip("\n"), part.quoted)]]
+        if isinstance(part, s.Arithmetic):
+            return [[(str(self.arithmetic(part.expression)), part.quoted)]]
+        if isinstance(part, s.Process):
+            return [[(self.host.process(part), True)]]
+        return self.parameter(part)
+
+    def tilde(self, text: str) -> str:
+        """Return text with a leading `~` replaced by the home folder."""
+        if text == "~" or text.startswith("~/"):
+            return (self.host.variables.get("HOME") or "/") + text[1:]
+        return text
+
+    # Parameters
+
+    def value(self, name: str, key: str | int | None = None) -> str | None:
+        """Return the value of any parameter by name, or `None`."""
+        if name.isdigit():
+            number = int(name[:6])
+            return self.host.special("0") if number == 0 else self.host.arguments[number - 1] if number <= len(self.host.arguments) else None
+        special = self.host.special(name)
+        return special if special is not None else self.host.variables.get(name, key)
+
+    def key(self, part: s.Parameter) -> str | int | None:
+        """Return the key of `name[index]`."""
+        if part.index is None:
+            return None
+        if part.name in self.host.variables.associative:
+            return self.text(part.index)
+        index = self.arithmetic(part.index)
+        return self.last(part.name) + 1 + index if index < 0 else index
+
+    def last(self, name: str) -> int:
+        """Return the greatest index of an array, -1 for none."""
+        return max((int(key) for key, _ in self.host.variables.elements(name)), default=-1)
+
+    def parameter(self, part: s.Parameter) -> list[list[Piece]]:
+        """Expand `$name` and `${...}`."""
+        subscript = part.index.literal() if part.index else None
+        many = part.name in "@*" or subscript in ("@", "*")
+        if part.indirect and many:
+            found = [str(key) for key, _ in self.host.variables.elements(part.name)]
+            return self.rows(found, part, star=subscript == "*")
+        if part.indirect and part.operator in ("*", "@"):
+            return self.rows(sorted(n for n in self.host.variables.values if n.startswith(part.name)), part, star=part.operator == "*")
+        if part.indirect:
+            target = self.value(part.name, self.key(part)) or ""
+            if not re.fullmatch(r"[A-Za-z_]\w*|\d+|[@*#?]", target, re.ASCII):
+                raise ExpansionFault(f"{part.name}: invalid indirect expansion")
+            return self.parameter(s.Parameter(target, None, part.operator, part.argument, part.second, part.length, False, part.quoted))
+        if many:
+            return self.several(part, star="*" in (part.name, subscript))
+        return self.single(part)
+
+    def several(self, part: s.Parameter, star: bool) -> list[list[Piece]]:
+        """Expand `$@`, `$*`, `${a[@]}` and `${a[*]}`."""
+        values = list(self.host.arguments) if part.name in "@*" else [v for _, v in self.host.variables.elements(part.name)]
+        if part.length:
+            return [[(str(len(values)), part.quoted)]]
+        if part.operator == ":":
+            values = self.slice(values, part, positional=part.name in "@*")
+        elif part.operator.lstrip(":") in ("-", "+", "=", "?") and part.operator:
+            if (operated := self.default(part, " ".join(values) if values else None)) is not None:
+                return operated
+        elif part.operator:
+            values = [self.edit(value, part) for value in values]
+        return self.rows(values, part, star)
+
+    def rows(self, values: list[str], part: s.Parameter, star: bool) -> list[list[Piece]]:
+        """Return several values as rows: one each, or joined for a quoted `*`."""
+        if star and part.quoted:
+            separators = self.host.variables.get("IFS")
+            return [[((" " if separators is None else separators[:1]).join(values), True)]]
+        return [[(value, part.quoted)] for value in values]
+
+    def slice(self, values: list[str], part: s.Parameter, positional: bool) -> list[str]:
+        """Return `${@:offset:length}` or `${a[@]:offset:length}`."""
+        values = [self.host.special("0") or "", *values] if positional else values
+        start = self.arithmetic(part.argument or s.Word())
+        start = max(len(values) + start, 0) if start < 0 else start
+        if part.second is None:
+            return values[start:]
+        length = self.arithmetic(part.second)
+        if length < 0:
+            raise ExpansionFault(f"{length}: substring expression < 0")
+        return values[start : start + length]
+
+    def single(self, part: s.Parameter) -> list[list[Piece]]:
+        """Expand a parameter that has one value."""
+        value = self.value(part.name, self.key(part))
+        if part.operator.lstrip(":") in ("-", "=", "+", "?") and part.operator:
+            operated = self.default(part, value)
+            if operated is not None:
+                return operated
+        elif value is None and self.host.no_unset:
+            raise ExpansionFault(f"{part.name}: unbound variable")
+        if part.length:
+            return [[(str(len(value or "")), part.quoted)]]
+        if part.operator == ":":
+            return [[(self.substring(value or "", part), part.quoted)]]
+        if part.operator and part.operator.lstrip(":") not in ("-", "=", "+", "?"):
+            value = self.edit(value or "", part)
+        return [[(value or "", part.quoted)]]
+
+    def default(self, part: s.Parameter, value: str | None) -> list[list[Piece]] | None:
+        """Expand `:-`, `:=`, `:+`, `:?` and their like; `None` where the value itself stands."""
+        operator, argument = part.operator[-1], part.argument or s.Word()
+        empty = value is None or (part.operator[0] == ":" and value == "")
+        if operator == "+":
+            return [[("", part.quoted)]] if empty else self._inner(argument, part.quoted)
+        if not empty:
+            return None
+        if operator == "-":
+            return self._inner(argument, part.quoted)
+        text = self.text(argument)
+        if operator == "?":
+            raise ExpansionFault(f"{part.name}: {text or 'parameter null or not set'}")
+        self.host.variables.set(part.name, text, self.key(part))
+        return [[(text, part.quoted)]]
+
+    def _inner(self, word: s.Word, quoted: bool) -> list[list[Piece]]:
+        row = [piece for i, part in enumerate(word.parts) for pieces in self.part(part, first=i == 0) for piece in pieces]
+        return [[(text, quoted or q) for text, q in row] or [("", quoted)]]
+
+    def substring(self, value: str, part: s.Parameter) -> str:
+        """Return `${x:offset:length}`."""
+        start = self.arithmetic(part.argument or s.Word())
+        start = len(value) + start if start < 0 else start
+        if not 0 <= start <= len(value):
+            return ""
+        if part.second is None:
+            return value[start:]
+        length = self.arithmetic(part.second)
+        end = start + length if length >= 0 else len(value) + length
+        if end < start and length < 0:
+            raise ExpansionFault(f"{length}: substring expression < 0")
+        return value[start:end]
+
+    def edit(self, value: str, part: s.Parameter) -> str:
+        """Return a value after `#`, `%`, `/`, `^`, `,` or `@`."""
+        operator = part.operator
+        pattern = self.pattern(part.argument or s.Word())
+        self.host.meter.charge(len(value))
+        try:
+            if operator in ("#", "##", "%", "%%"):
+                return trimmed(value, pattern, operator)
+            if operator.startswith("/"):
+                return self.replaced(value, pattern, part)
+        except PatternError:
+            return value
+        if operator[0] in "^,":
+            change = str.upper if operator[0] == "^" else str.lower
+            matches = glob(pattern or "?")
+            limit = len(value) if len(operator) == 2 else 1
+            return "".join(change(c) if i < limit and matches.fullmatch(c) else c for i, c in enumerate(value))
+        return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:], "Q": "'" + value.replace("'", "'\\''") + "'"}.get(pattern, value)
+
+    def replaced(self, value: str, pattern: str, part: s.Parameter) -> str:
+        """Return `${x/pattern/text}`."""
+        if not pattern:
+            return value
+        text = self.text(part.second) if part.second else ""
+        source = {"/#": r"\A", "//": "", "/": "", "/%": ""}[part.operator] + f"(?:{glob_search(pattern)})" + (r"\Z" if part.operator == "/%" else "")
+        regex = re.compile(source, re.DOTALL)
+        count = len(regex.findall(value)) if part.operator == "//" else 1
+        if len(value) + count * len(text) > MAX_OUTPUT:
+            raise Stopped(f"an expansion of more than {MAX_OUTPUT} characters")
+        return regex.sub(lambda m: text if m[0] or part.operator != "//" else "", value, count=0 if part.operator == "//" else 1)
+
+    # Globbing
+
+    def globbed(self, pieces: list[Piece]) -> list[str]:
+        """Return the paths that a field matches, or the field itself."""
+        plain = "".join(text for text, _ in pieces)
+        if self.host.no_glob or not any(not quoted and re.search(r"[*?\[]", text) for text, quoted in pieces):
+            return [plain]
+        pattern = "".join(re.sub(r"([*?\[\]\\-])", r"\\\1", text) if quoted else text for text, quoted in pieces)
+        return matching_paths(self.host.files, self.host.cwd, pattern, self.host.meter) or [plain]
+
+
+def trimmed(value: str, pattern: str, operator: str) -> str:
+    """Return a value without the shortest (`#`, `%`) or longest (`##`, `%%`) match at its beginning or end."""
+    regex = glob(pattern)
+    cuts = range(len(value) + 1)
+    if operator in ("##", "%"):
+        cuts = reversed(cuts)
+    front = operator[0] == "#"
+    if not is_glob(pattern):
+        plain = re.sub(r"\\(.)", r"\1", pattern, flags=re.DOTALL)
+        return value.removeprefix(plain) if front else value.removesuffix(plain)
+    for cut in cuts:
+        if regex.fullmatch(value, 0, cut) if front else regex.fullmatch(value, cut):
+            return value[cut:] if front else value[:cut]
+    return value
+
+
+def matching_paths(files: Files, cwd: str, pattern: str, meter: Meter) -> list[str]:
+    """Return the existing paths that a glob pattern matches, sorted; hidden names only where the pattern begins with a dot."""
+    found = ["/"] if pattern.startswith("/") else [""]
+    parts = [part for part in pattern.split("/") if part]
+    for n, part in enumerate(parts):
+        last = n == len(parts) - 1
+        found = [path for base in found for path in _step(files, cwd, base, part, meter)]
+        if not last or pattern.endswith("/"):
+            found = [f"{path}/" for path in found if isinstance(files.find(normal(path, cwd)), Folder)]
+    return sorted(found)
+
+
+def _step(files: Files, cwd: str, base: str, part: str, meter: Meter) -> list[str]:
+    if not is_glob(part):
+        path = base + re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
+        return [path] if files.find(normal(path, cwd), follow=False) is not None else []
+    folder = files.find(normal(base, cwd))
+    names = list(folder.entries) if isinstance(folder, Folder) else []
+    meter.charge(sum(map(len, names)))
+    regex = glob(part)
+    return [base + name for name in names if (not name.startswith(".") or part.startswith(".")) and regex.fullmatch(name)]
+
+
+# Braces
+
+
+def braces(word: s.Word) -> list[s.Word]:
+    """Return the words that a word with unquoted braces stands for."""
+    if not any(isinstance(p, s.Literal) and not p.quoted and "{" in p.text for p in word.parts):
+        return [word]
+    items: list[str | s.Part] = []
+    for part in word.parts:
+        items += list(part.text) if isinstance(part, s.Literal) and not part.quoted else [part]
+    return [s.Word(tuple(_rejoined(row))) for row in _braced(items, [0])]
+
+
+def _rejoined(row: list[str | s.Part]) -> Iterable[s.Part]:
+    plain = ""
+    for item in row:
+        if isinstance(item, str):
+            plain += item
+            continue
+        if plain:
+            yield s.Literal(plain)
+            plain = ""
+        yield item
+    if plain:
+        yield s.Literal(plain)
+
+
+def _braced(items: list[str | s.Part], made: list[int]) -> list[list[str | s.Part]]:
+    for start, item in enumerate(items):
+        if item != "{":
+            continue
+        end, commas = _closing(items, start)
+        if end < 0:
+            continue
+        middle = _alternatives(items, start, end, commas)
+        if middle is None:
+            continue
+        tails = _braced(items[end + 1 :], made)
+        heads = [row for choice in middle for row in (_braced(choice, made) if commas else [choice])]
+        made[0] += len(heads) * len(tails)
+        if made[0] > MAX_FIELDS:
+            raise Stopped(f"more than {MAX_FIELDS} words")
+        return [items[:start] + head + tail for head in heads for tail in tails]
+    return [items]
+
+
+def _closing(items: list[str | s.Part], start: int) -> tuple[int, list[int]]:
+    level, commas = 0, list[int]()
+    for i in range(start, len(items)):
+        level += (items[i] == "{") - (items[i] == "}")
+        if items[i] == "," and level == 1:
+            commas.append(i)
+        if level == 0:
+            return i, commas
+    return -1, commas
+
+
+def _alternatives(items: list[str | s.Part], start: int, end: int, commas: list[int]) -> list[list[str | s.Part]] | None:
+    if commas:
+        cuts = [start, *commas, end]
+        return [items[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    inside = items[start + 1 : end]
+    match = RANGE.fullmatch("".join(i for i in inside if isinstance(i, str))) if all(isinstance(i, str) for i in inside) else None
+    if not match:
+        return None
+    if match[4]:
+        values = _range(ord(match[4]), ord(match[5]), int(match[6] or 1))
+        return [[chr(v)] for v in values]
+    padded = any(re.match(r"-?0\d", t) for t in (match[1], match[2]))
+    width = max(len(match[1]), len(match[2])) if padded else 0
+    return [list(f"{v:0{width}d}") for v in _range(int(match[1]), int(match[2]), int(match[3] or 1))]
+
+
+def _range(first: int, last: int, step: int) -> range:
+    step = max(abs(step), 1) * (1 if first <= last else -1)
+    values = range(first, last + (1 if step > 0 else -1), step)
+    if len(values) > MAX_FIELDS:
+        raise Stopped(f"more than {MAX_FIELDS} words")
+    return values
+
+
+__all__ = ["ArithmeticFault", "Expander", "ExpansionFault", "Host", "matching_paths"]
