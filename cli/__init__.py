@@ -1,8 +1,8 @@
-"""The command line: one file per command, of which only the called one is imported, so that ``makerspace --help`` is quick.
+"""The command line: one file per command. Only the called one is imported, so that ``makerspace --help`` is quick.
 
-Every command ends with exit code 0 (done), 1 (it ran, and what it looked at failed) or 2 (it was asked wrongly, or something that it needs is
-not installed). A wrong request is answered with one line on standard error. The command line knows no domain and holds no logic that a
-program could not also call from the library.
+Every command ends with exit code 0 (done), 1 (it ran, and what it looked at failed) or 2 (it was asked wrongly, or
+something that it needs is not installed). A wrong request is answered with one line on standard error. The command line
+knows no domain and holds no logic that a program could not also call from the library.
 """
 
 from __future__ import annotations
@@ -26,12 +26,18 @@ COMMANDS = {
     "eval": (".eval:evaluate", "Score a policy on held-out tasks."),
     "traces": (".traces:traces", "List, show and replay recorded episodes."),
 }
-"""Each command's place, ``"module:object"`` (a function, or a ``typer.Typer`` of sub-commands), and its line in the help."""
+"""Each command's place, ``"module:object"`` (a function or a ``typer.Typer``), and its line in the help."""
 
 
 def build(called: str | None) -> typer.Typer:
     """Return the application with the called command loaded and a line of help for each of the others."""
-    app = typer.Typer(name="makerspace", no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+    app = typer.Typer(
+        name="makerspace",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+    )
     app.callback()(_root)
     for name, (place, line) in COMMANDS.items():
         command = _load(place) if name == called else _nothing
@@ -70,7 +76,11 @@ def _load(place: str) -> Callable[..., Any] | typer.Typer:
     return getattr(import_module(module, __package__), name)
 
 
-def _root(version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")] = False) -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
     """The workshop in which tool-using agents learn a trade."""
 
 

@@ -29,7 +29,12 @@ def show(
 
 def _row(name: str) -> dict[str, Any]:
     found = family(name)
-    return {"id": env_id(name), "summary": found.summary, "application": found.application, "max_steps": found.max_steps}
+    return {
+        "id": env_id(name),
+        "summary": found.summary,
+        "application": found.application,
+        "max_steps": found.max_steps,
+    }
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

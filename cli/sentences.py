@@ -1,4 +1,7 @@
-"""How a person writes a call: ``tool key=value key=value``, or JSON. It knows the tools' names and arguments, not what they do."""
+"""How a person writes a call: ``tool key=value key=value``, or JSON.
+
+It knows the tools' names and arguments, not what they do.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ from .common import Mistake
 def read_call(line: str, tools: Sequence[Tool]) -> ToolCall:
     """Return the call that a line means.
 
-    A value is read as JSON where it is JSON (``width=40``, ``points=[[0,0],[1,0]]``) and as text otherwise; a word without ``=`` is the next
-    argument in the tool's order (``extrude 5``), and the only argument of a tool takes the rest of the line as it stands (``run ls -l | wc``).
+    A value is read as JSON where it is JSON (``width=40``, ``points=[[0,0],[1,0]]``) and as text otherwise. A word
+    without ``=`` is the next argument in the tool's order (``extrude 5``). A tool that needs one text and nothing else
+    takes the rest of the line as it stands (``run ls -l | wc``).
 
     Raises:
         Mistake: If the line cannot be read, or names no tool.
@@ -28,7 +32,10 @@ def read_call(line: str, tools: Sequence[Tool]) -> ToolCall:
     if found is None:
         names = [tool.name for tool in tools]
         near = nearest(name, names)
-        raise Mistake(f"there is no tool {name!r}; " + (f"did you mean {' or '.join(near)}?" if near else f"tools: {', '.join(names)}"))
+        raise Mistake(
+            f"there is no tool {name!r}; "
+            + (f"did you mean {' or '.join(near)}?" if near else f"tools: {', '.join(names)}")
+        )
     return ToolCall(name, _read_arguments(found, rest.strip()))
 
 
@@ -53,7 +60,9 @@ def _read_arguments(tool: Tool, rest: str) -> Json:
         raise Mistake(f"{problem} in {rest!r}; quote text like this: name='two words'") from None
     arguments: Json = {}
     for word in words:
-        key, value = word.split("=", 1) if _is_assignment(word, None) else (_next(tool, properties, arguments, word), word)
+        key, value = (
+            word.split("=", 1) if _is_assignment(word, None) else (_next(tool, properties, arguments, word), word)
+        )
         arguments[key] = _value(value, properties.get(key, {}))
     return arguments
 

@@ -1,10 +1,13 @@
-"""``makerspace traces``: recorded episodes. ``list`` a folder of them, ``show`` one, ``replay`` one and name the first step that differs."""
+"""``makerspace traces``: recorded episodes.
+
+``list`` those below a folder, ``show`` one, ``replay`` one and name the first step that differs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -13,6 +16,7 @@ from .common import Mistake, console, print_json
 
 if TYPE_CHECKING:
     from ..traces.reader import Trace, TraceSummary
+    from ..traces.replay import Replay
 
 traces = typer.Typer(no_args_is_help=True)
 
@@ -29,10 +33,12 @@ def list_(
     from ..traces.reader import list_traces
 
     if not path.is_dir():
-        raise Mistake(f"{str(path)!r} is no folder; a run's traces lie in its folder 'traces', such as runs/demo/traces")
-    found = sorted(list_traces(path), key=lambda one: one.wall_ns)
+        raise Mistake(
+            f"{str(path)!r} is no folder; a run's traces lie in its folder 'traces', such as runs/demo/traces"
+        )
+    found = list_traces(path)
     if as_json:
-        print_json([_row(one) for one in found[-limit:]])
+        print_json([one.to_json() for one in found[-limit:]])
         return
     console().print(_table(found[-limit:]))
     typer.echo(f"{len(found)} episodes" + (f", the newest {limit} shown" if 0 < limit < len(found) else ""))
@@ -54,15 +60,20 @@ def replay(path: Annotated[Path, typer.Argument(help="A .trace file.")], as_json
     outcome = again(_open(path))
     if as_json:
         print_json(asdict(outcome))
-    elif outcome.divergence is not None:
-        where = outcome.divergence
-        typer.echo(f"step {where.step} differs in {where.field}: recorded {where.expected}, now {where.got}")
-    elif outcome.stopped:
-        typer.echo(f"{outcome.steps} steps agree; the replay ends there: {outcome.stopped}")
     else:
-        typer.echo(f"all {outcome.steps} steps agree")
+        typer.echo(_story(outcome))
     if outcome.divergence is not None:
         raise typer.Exit(1)
+
+
+def _story(outcome: Replay) -> str:
+    if outcome.divergence is not None:
+        story = f"differs at {outcome.divergence}"
+    elif outcome.stopped:
+        story = f"{outcome.steps} steps agree; the replay ends there: {outcome.stopped}"
+    else:
+        story = f"all {outcome.steps} steps agree"
+    return f"{story} (the tools' schemas have changed since)" if outcome.tools_changed else story
 
 
 def _open(path: Path) -> Trace:
@@ -72,16 +83,9 @@ def _open(path: Path) -> Trace:
     if not path.is_file():
         raise Mistake(f"there is no trace {str(path)!r}; `makerspace traces list FOLDER` names those of a folder")
     try:
-        trace = read(path)
+        return read(path)
     except TraceError as problem:
         raise Mistake(f"{str(path)!r} cannot be read: {problem}") from problem
-    if trace.header is None:
-        raise Mistake(f"{str(path)!r} holds no episode: {trace.reason}")
-    return trace
-
-
-def _row(one: TraceSummary) -> dict[str, Any]:
-    return {**asdict(one), "path": str(one.path)}
 
 
 def _table(found: list[TraceSummary]) -> Table:

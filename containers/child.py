@@ -38,6 +38,7 @@ def live(connection: socket.socket, service: Service, *, tier: str, workspace: s
 
 def _set_apart(tier: str, workspace: str, memory: int | None) -> None:
     os.setsid()
+    _silence()
     kernel.adopt_orphans()
     if tier == "namespaces":
         namespaces.isolate()
@@ -46,3 +47,11 @@ def _set_apart(tier: str, workspace: str, memory: int | None) -> None:
     os.umask(0o022)
     os.environ.update(HOME=workspace, TMPDIR=workspace)
     random.seed(0)
+
+
+def _silence() -> None:
+    """Send all output nowhere: a pipe that nobody reads would stop the sandbox one day."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in range(3):
+        os.dup2(null, fd)
+    os.close(null)

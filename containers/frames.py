@@ -40,6 +40,9 @@ class Kind(IntEnum):
     FAULT = 3
 
 
+_KINDS = frozenset(kind.value for kind in Kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One message."""
@@ -128,7 +131,7 @@ class Parser:
 
     def _header(self) -> tuple[Kind, int, int]:
         magic, kind, number, length = HEADER.unpack_from(self._buffer)
-        if magic != MAGIC or kind not in Kind:
+        if magic != MAGIC or kind not in _KINDS:
             raise FrameError(f"no frame begins with {bytes(self._buffer[: HEADER.size])!r}")
         if length > self._cap:
             raise FrameError(f"a body of {length} bytes is over the cap of {self._cap}")

@@ -30,6 +30,7 @@ from typing import Any
 
 from . import kernel, namespaces
 from .child import live
+from .guard import bury_orphans, fork_under_guard
 from .service import build, describe
 from .session import Json, Service, Target
 
@@ -73,12 +74,10 @@ class Nursery:
         """Serve until the trainer is gone."""
         while True:
             ready = [fd for fd, _ in self._poll.poll(self._patience())]
-            if self._trainer in ready:
-                return
-            if self._control.fileno() in ready and not self._obey():
-                return
             for child in [child for child in self._children.values() if child.pidfd in ready]:
                 self._bury(child)
+            if self._trainer in ready or (self._control.fileno() in ready and not self._obey()):
+                return
             if not ready and self._wants_spare():
                 self._refill()
 
@@ -157,6 +156,7 @@ class Nursery:
             raise RuntimeError(f"the warmed parent has {threads} threads; a fork of it could hang: warm() must import only")
         number, mine, theirs = self._count + 1, *socketpair(AF_UNIX, SOCK_STREAM)
         workspace = self._base if self._tier == "namespaces" else f"{self._base}/{number}"
+        parent = os.getpid()
         try:
             if self._tier == "namespaces":
                 namespaces.prepare_fork()
@@ -168,16 +168,18 @@ class Nursery:
             shutil.rmtree(workspace, ignore_errors=True) if self._tier != "namespaces" else None
             raise
         if pid == 0:
-            self._become(theirs, mine, workspace)
+            self._become(theirs, mine, workspace, parent)
         theirs.close()
         self._count = number
         child = self._children[number] = Child(number, pid, os.pidfd_open(pid), workspace, mine)
         self._poll.register(child.pidfd, POLLIN)
         return child
 
-    def _become(self, connection: socket, other: socket, workspace: str) -> None:
+    def _become(self, connection: socket, other: socket, workspace: str, parent: int) -> None:
         """Close what a sandbox must not hold, and be one."""
         kernel.die_with_parent()
+        if os.getppid() not in (0, parent):  # 0: seen from inside a new pid namespace
+            os._exit(1)
         for held in (other, self._control, *(child.connection for child in self._children.values())):
             if held is not None:
                 held.close()
@@ -208,17 +210,8 @@ class Nursery:
         if child.connection is not None:
             child.connection.close()
         if self._tier != "namespaces":
-            self._sweep()
+            bury_orphans({child.pid for child in self._children.values()})
             shutil.rmtree(child.workspace, ignore_errors=True)
-
-    def _sweep(self) -> None:
-        """End the orphans of dead sandboxes, which are children of this process now."""
-        known = {child.pid for child in self._children.values()}
-        while orphans := [pid for pid in kernel.own_children() if pid not in known]:
-            for pid in orphans:
-                os.kill(pid, signal.SIGKILL)
-            for pid in orphans:
-                os.waitpid(pid, 0)
 
 
 def _fate(status: int) -> str:
@@ -249,13 +242,14 @@ def main(arguments: list[str]) -> int:
     tier = _choose(order["tier"])
     if tier == "namespaces":
         namespaces.enter(watched)
+    else:
+        fork_under_guard(watched, grace=1.0)
     kernel.adopt_orphans()
     try:
         service = build(Target(order["factory"], order["arguments"]))
     except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
         control.send(json.dumps({"error": describe(error)}).encode())
         return 1
-    _silence()
     gc.collect()
     gc.freeze()
     nursery = Nursery(control, watched, service, tier, order)
@@ -265,14 +259,6 @@ def main(arguments: list[str]) -> int:
     finally:
         nursery.end()
     return 0
-
-
-def _silence() -> None:
-    """Send the output of sandboxes nowhere: a pipe that nobody reads would stop them."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in range(3):
-        os.dup2(null, fd)
-    os.close(null)
 
 
 if __name__ == "__main__":

@@ -89,8 +89,17 @@ def thread_count() -> int:
 
 
 def own_children() -> list[int]:
-    """Process ids of this process's children, adopted ones included."""
-    return [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+    """Process ids of this process's children, adopted ones included. For a process of one thread."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children")
+    if listed.exists():
+        return [int(pid) for pid in listed.read_text().split()]
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _parent_of(pid) == os.getpid()]  # noqa: PTH208
+
+
+def _parent_of(pid: int) -> int:
+    with suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return -1
 
 
 def pid_of(pidfd: int) -> int:

@@ -12,15 +12,12 @@ Not covered: there is no system-call filter, no limit on the number of processes
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
-from contextlib import suppress
 from pathlib import Path
-from select import POLLIN, poll
-from typing import NoReturn
 
 from . import kernel
+from .guard import fork_under_guard
 
 WORKSPACE = "/tmp"  # noqa: S108 - a private tmpfs
 COVERS = {WORKSPACE: "size=256m,nr_inodes=16k,mode=1777", "/var/tmp": "size=16m,mode=1777", "/dev/shm": "size=64m,mode=1777", "/run": "size=1m,mode=755"}  # noqa: S108
@@ -35,27 +32,25 @@ def available() -> bool:
     trial = os.fork()
     if trial == 0:
         status = 1
-        with suppress(OSError):
+        try:
             _try_all()
             status = 0
-        os._exit(status)
+        finally:
+            os._exit(status)
     return os.waitpid(trial, 0)[1] == 0
 
 
-def enter(parent: int) -> None:
-    """Return in a process that is number 1 of new namespaces; the caller itself stays behind to watch, and never returns.
+def enter(trainer: int) -> None:
+    """Return in a process that is number 1 of new namespaces; the caller itself stays behind on guard, and never returns.
 
     Args:
-        parent: A pidfd of the process with which everything here ends.
+        trainer: A pidfd of the process with which everything here ends.
     """
     user, group = os.geteuid(), os.getegid()
     kernel.unshare(kernel.NEWUSER | kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         Path("/proc/self", name).write_text(text)
-    inner = os.fork()
-    if inner:
-        _watch(inner, parent)
-    kernel.die_with_parent()
+    fork_under_guard(trainer, grace=0.0)
     kernel.mount("none", "/", flags=kernel.REC | kernel.PRIVATE)
     kernel.make_tree_read_only("/")
     kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV)
@@ -97,19 +92,6 @@ def _try_all() -> None:
         isolate()
         os._exit(0)
     os._exit(0 if os.waitpid(child, 0)[1] == 0 else 1)
-
-
-def _watch(inner: int, parent: int) -> NoReturn:
-    """Wait until either process ends; then end the other (``inner`` only) and this one."""
-    pidfd, waiting = os.pidfd_open(inner), poll()
-    waiting.register(pidfd, POLLIN)
-    waiting.register(parent, POLLIN)
-    with suppress(OSError):
-        os.closerange(0, min(pidfd, parent))
-    ready = [fd for fd, _ in waiting.poll()]
-    if parent in ready:
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    os._exit(os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]) & 0xFF)
 
 
 def _cover_devices() -> None:

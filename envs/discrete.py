@@ -30,7 +30,7 @@ GRID = (0, 1, 2, 3, 4, 5, 8, 10, 20, 50, 100)
 LEFT_OUT = object()
 """The choice to leave an optional argument out."""
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+_NUMBER = re.compile(r"(?:(?<=\dx)|(?<![\w.]))-?\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`")
 _PATHLIKE = re.compile(r"[\w.@~-]*[/._-][\w./@~*-]*\w|\w+[/._-]\w[\w./-]*")
 

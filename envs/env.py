@@ -27,6 +27,7 @@ from gymnasium.spaces import Dict
 
 from ..containers.runtimes import open_runtime
 from ..containers.session import DEADLINE, SandboxError, Session, Target
+from ..rewards.base import Outcome
 from ..simulators import application_class
 from ..simulators.base import Json, ToolCall, ToolFault, ToolResult
 from ..simulators.tools import nearest, shown
@@ -114,6 +115,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         """What the session was asked and has not answered yet: ``reset``, ``call`` or nothing."""
         self._acting = False
         """Whether ``begin`` was called and ``finish`` was not."""
+        self._outcome: Outcome | None = None
         self._since = 0.0
 
     # The schedule
@@ -148,12 +150,12 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         """Do the first half of ``reset``: choose the task and ask the sandbox for it, without waiting for the answer."""
         super().reset(seed=seed)
         task = self._choose(dict(options or {}))
-        self._episode = Episode(task, self._max_steps or task.max_steps)
+        self._episode, self._outcome = Episode(task, self._max_steps or task.max_steps), None
         self._acting = False
         try:
             self._ask_for_reset()
         except SandboxError:
-            self._waiting = "reset"  # the second half tries once more
+            self._drop_session()  # the second half tries once more
 
     def finish_reset(self) -> tuple[Json, Json]:
         """Do the second half of ``reset``: wait for the sandbox and show its view."""
@@ -191,15 +193,26 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         if self._waiting:
             self._receive(episode)
         episode.truncated = bool(episode.infra_error) or (not episode.terminated and episode.step >= episode.max_steps)
-        artifacts = self._score(episode) if episode.over and not episode.infra_error else {}
+        if episode.over and not episode.infra_error:
+            self._score(episode)
         self._recorder.result(episode, 1000 * (time.monotonic() - self._since))
-        self._recorder.verdict(episode, episode.outcome(artifacts))
+        if self._outcome is not None:
+            self._recorder.verdict(episode, self._outcome)
         observation, info = self._shown()
         return observation, episode.reward, episode.terminated, episode.truncated, info
 
     def fileno(self) -> int | None:
         """Return a descriptor that is readable once ``finish`` or ``finish_reset`` would not wait for the sandbox; ``None``: they would not."""
         return self._session.fileno() if self._waiting and self._session is not None else None
+
+    def seconds_left(self) -> float:
+        """Return how long the sandbox may still take for what it was asked; it is lost after that."""
+        return self._since + self._deadline - time.monotonic()
+
+    def abandon(self) -> None:
+        """Give up what the sandbox was asked; only a reset can follow."""
+        self._acting = False
+        self._drop_session()
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the instruction, the last call with its result, and the application's view as text."""
@@ -222,6 +235,21 @@ class ToolEnv(gymnasium.Env[Json, Any]):
     def task(self) -> Task:
         """The running episode's task, hidden goal included: for trainers and tests, not for agents."""
         return self._needed().task
+
+    @property
+    def episode(self) -> Episode:
+        """The running episode as data (last call, its result, the application's view): for those around the environment, not for agents."""
+        return self._needed()
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What was scored at the end of the episode; ``None`` before."""
+        return self._outcome
+
+    @property
+    def last_result(self) -> ToolResult:
+        """The result of the last call, data included."""
+        return self._needed().result
 
     @property
     def trace_path(self) -> Path | None:
@@ -271,7 +299,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         episode = Episode.from_json(data["episode"], self._family.from_id(data["episode"]["task_id"]))
         session = self._renewed()
         session.request("restore", {"snapshot": data["application"]}, self._deadline)
-        self._episode, self._acting, self._waiting = episode, False, ""
+        self._episode, self._outcome, self._acting, self._waiting = episode, None, False, ""
         self._recorder.restart(episode, data["history"])
         self._view.see(episode.task.instruction, text_of(episode))
 
@@ -332,6 +360,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
     def _ask_for_reset(self) -> None:
         episode = self._needed()
         self._waiting = ""
+        self._since = time.monotonic()
         self._renewed().send("reset", {"scene": episode.task.scene, "seed": episode.seed})
         self._waiting = "reset"
 
@@ -361,14 +390,15 @@ class ToolEnv(gymnasium.Env[Json, Any]):
             session.close()
 
     def _refusal(self, call: ToolCall) -> ToolResult | None:
-        """Return why a call is refused before it is sent; carry out ``submit``; ``None`` for a call to be sent."""
+        """Return why a call is refused by the environment itself: no such tool, or a ``submit`` with other arguments."""
         tool = self._by_name.get(call.name)
         if tool is None:
             return ToolResult.failure("unknown_tool", f"there is no tool {shown(call.name)}", f"tools: {', '.join(self._by_name)}", nearest(call.name, self._by_name))
-        try:
-            tool.validate(call.arguments)
-        except ToolFault as fault:
-            return fault.result
+        if call.name == SUBMIT:
+            try:
+                tool.validate(call.arguments)
+            except ToolFault as fault:
+                return fault.result
         return None
 
     def _send(self, episode: Episode) -> None:
@@ -401,20 +431,19 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         self._recorder.fault(failure)
         self._drop_session()
 
-    def _score(self, episode: Episode) -> dict[str, bytes]:
-        """Score what the agent left; return it."""
+    def _score(self, episode: Episode) -> None:
+        """Score what the agent left."""
         if self._session is None:
-            return {}
+            return
         try:
             files = self._session.request("artifacts", {}, self._deadline)["artifacts"]
         except SandboxError as failure:
             self._lose(episode, failure)
             episode.truncated = True
-            return {}
-        artifacts = {name: base64.b64decode(data) for name, data in files.items()}
+            return
+        self._outcome = episode.outcome({name: base64.b64decode(data) for name, data in files.items()})
         scorer = shared_scorer(self._family.application, self._runtime)
-        episode.score, episode.infra_error = scorer.score(episode.task.id, episode.outcome(artifacts))
-        return artifacts
+        episode.score, episode.infra_error = scorer.score(episode.task.id, self._outcome)
 
     def _shown(self) -> tuple[Json, Json]:
         """Return observation and info of the present state, in fresh objects."""

@@ -9,6 +9,7 @@ bare, inside a code fence, inside ``<tool_call>`` tags, or as the one JSON objec
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -132,7 +133,14 @@ def _no_constant(word: str) -> NoReturn:
     raise _Refused(f"{word} is not a number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise _Refused(f"{shown(digits)} is not a finite number")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def _as_object(text: str, what: str) -> Json:

@@ -1,8 +1,8 @@
 """Every example that a reader can copy runs, and prints what the text beside it says.
 
-In a page, a ``python`` block directly followed by a ``text`` block prints exactly that text, and a ``console`` block holds commands (``$ ...``)
-with their output; ``...`` stands for anything. Commands other than ``makerspace`` are not run (``make demo`` is run by CI itself). A docstring's
-example is a doctest.
+In a page, a ``python`` block directly followed by a ``text`` block prints exactly that text, and a ``console`` block
+holds commands (``$ ...``) with their output; ``...`` stands for anything. Other commands are not run (CI runs ``make
+demo``). A docstring's example is a doctest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "benchmarks" / "README.md"])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120", "NO_COLOR": "1"}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "COLUMNS": "120",
+    "NO_COLOR": "1",
+}
 
 
 def blocks(language: str) -> Iterator[tuple[str, str, str]]:
@@ -48,12 +53,16 @@ def console_lines() -> Iterator[tuple[str, str, str]]:
 def modules_with_examples() -> Iterator[str]:
     for path in sorted(ROOT.glob("[a-z]*/**/*.py")):
         place = path.relative_to(ROOT)
-        if place.parts[0] not in {"tests", "benchmarks", "build"} and re.search(r"^\s*>>> ", path.read_text(), re.MULTILINE):
+        if place.parts[0] not in {"tests", "benchmarks", "build"} and re.search(
+            r"^\s*>>> ", path.read_text(), re.MULTILINE
+        ):
             yield ".".join(("makerspace", *place.with_suffix("").parts)).removesuffix(".__init__")
 
 
 def run(command: list[str], folder: Path, script: str | None = None) -> str:
-    done = subprocess.run(command, cwd=folder, input=script, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=folder, input=script, env=ENVIRONMENT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -61,7 +70,9 @@ def run(command: list[str], folder: Path, script: str | None = None) -> str:
 def agree(shown: str, printed: str) -> None:
     """Compare as doctest does; a trailing blank counts for nothing."""
     tidy = "\n".join(line.rstrip() for line in printed.strip().splitlines())
-    assert doctest.OutputChecker().check_output(shown.strip() + "\n", tidy + "\n", FLAGS), f"shown:\n{shown}\nprinted:\n{printed}"
+    assert doctest.OutputChecker().check_output(shown.strip() + "\n", tidy + "\n", FLAGS), (
+        f"shown:\n{shown}\nprinted:\n{printed}"
+    )
 
 
 def cases(found: Iterator[tuple[str, str, str]]) -> list[object]:
@@ -121,4 +132,8 @@ def entries(tree: str) -> Iterator[str]:
 
 def files() -> set[str]:
     paths = (path.relative_to(ROOT) for path in ROOT.glob("[a-z]*/**/*.py"))
-    return {str(path) for path in paths if path.parts[0] not in {"tests", "build", "dist", "runs"} and path.name != "__init__.py"}
+    return {
+        str(path)
+        for path in paths
+        if path.parts[0] not in {"tests", "build", "dist", "runs"} and path.name != "__init__.py"
+    }

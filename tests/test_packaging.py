@@ -14,7 +14,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "build", "dist", "runs"}
-HEAVY = ("torch", "cadquery", "OCP", "vtk", "vtkmodules", "transformers", "tokenizers", "matplotlib", "scipy", "just_bash", "typer", "rich")
+HEAVY = (
+    "torch",
+    "cadquery",
+    "OCP",
+    "vtk",
+    "vtkmodules",
+    "transformers",
+    "tokenizers",
+    "matplotlib",
+    "scipy",
+    "just_bash",
+    "typer",
+    "rich",
+)
 
 
 def packages_in_the_tree() -> set[str]:
@@ -22,7 +35,9 @@ def packages_in_the_tree() -> set[str]:
     return {
         ".".join(("makerspace", *folder.parts))
         for folder in folders
-        if not (folder.parts and (folder.parts[0] in NOT_PACKAGES or any(part.startswith(".") for part in folder.parts)))
+        if not (
+            folder.parts and (folder.parts[0] in NOT_PACKAGES or any(part.startswith(".") for part in folder.parts))
+        )
     }
 
 
@@ -72,34 +87,56 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_import_registers_every_family() -> None:
-    listing = "import makerspace, gymnasium; print(*sorted(i for i in gymnasium.registry if i.startswith('makerspace/')))"
+    listing = (
+        "import makerspace, gymnasium; print(*sorted(i for i in gymnasium.registry if i.startswith('makerspace/')))"
+    )
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True, timeout=120)
     files = (ROOT / "envs" / "tasks").glob("*/[!_]*.py")
     assert done.stdout.split() == sorted(f"makerspace/{path.parent.name}.{path.stem}-v0" for path in files)
 
 
-@pytest.mark.parametrize("module", ["simulators.terminal.app", "simulators.cad.app", "envs.env", "envs.vector", "traces", "cli", "containers"])
+@pytest.mark.parametrize(
+    "module",
+    ["simulators.terminal.app", "simulators.cad.app", "envs.env", "envs.vector", "traces", "cli", "containers"],
+)
 def test_modules_load_no_heavy_library_until_used(module: str) -> None:
     allowed = {"typer", "rich"} if module == "cli" else set()
     assert loaded_by(f"import makerspace.{module}") & set(HEAVY) <= allowed
 
 
 def test_import_costs_little_more_than_gymnasium() -> None:
-    """What the package adds to ``import gymnasium`` is its own modules and pydantic's family, whatever the clock of this machine says."""
+    """What the package adds to ``import gymnasium`` is its own modules and pydantic's family; no clock is asked."""
     added = loaded_by("import makerspace") - loaded_by("import gymnasium")
     own = {name for name in added if name not in sys.stdlib_module_names and not name.startswith("_")}
-    assert own <= {"makerspace", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "docstring_parser"}
+    assert own <= {
+        "makerspace",
+        "pydantic",
+        "pydantic_core",
+        "annotated_types",
+        "typing_inspection",
+        "docstring_parser",
+    }
 
 
 def test_a_wheel_holds_the_library_and_not_the_rest(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns(".*", "runs", "build", "dist", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT, tmp_path / "source", ignore=ignored)
-    subprocess.run([sys.executable, "-c", BUILD, str(tmp_path)], cwd=tmp_path / "source", check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(tmp_path)],
+        cwd=tmp_path / "source",
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
     names = set((tmp_path / "names").read_text().split("\n"))
     assert {"makerspace/__init__.py", "makerspace/py.typed", "makerspace/envs/registration.py"} <= names
     outside = {name for name in names if name and not name.startswith(("makerspace/", "makerspace-"))}
     assert outside == set()
-    assert not {name for name in names if name.startswith(("makerspace/tests", "makerspace/benchmarks", "makerspace/makerspace"))}
+    assert not {
+        name
+        for name in names
+        if name.startswith(("makerspace/tests", "makerspace/benchmarks", "makerspace/makerspace"))
+    }
 
 
 BUILD = """

@@ -45,7 +45,7 @@ class TraceError(RuntimeError):
     """A trace cannot be used as asked."""
 
 
-class TraceWriteError(TraceError, OSError):
+class TraceWriteError(OSError, TraceError):
     """The record could not be written (disk full, I/O error ...); what was written before stays readable."""
 
 

@@ -1,7 +1,7 @@
 """Reads traces back: everything up to the last record that can be trusted, and the reason why there is no more.
 
-Damage is data: ``read`` raises only if there is no such file or not even its header survived. A trace is complete if its last record is a footer
-that matches the file. The reader does not know how the episode was scored.
+Damage is data: ``read`` raises only if there is no such file or not even its header survived. A trace is complete if
+its last record is a footer that matches the file. The reader does not know how the episode was scored.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Trace:
         return tuple(record for record in self.records if isinstance(record, kind))
 
     def outcome(self) -> Json:
-        """Return what the verdict was computed from, in the form of ``rewards.base.Outcome.to_json``, to score it again.
+        """Return what the verdict was computed from, as ``rewards.base.Outcome.to_json`` does, to score it again.
 
         Raises:
             TraceError: If there is no verdict, or a blob is missing or damaged.

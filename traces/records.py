@@ -15,6 +15,7 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
+from importlib import metadata
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from ..simulators.tools import Tool
@@ -25,10 +26,16 @@ SCHEMA = 1
 
 
 def versions() -> Json:
-    """Return the versions of the software that records."""
-    from .. import __version__
+    """Return the versions of the software that records; ``unknown`` for a checkout that was never installed."""
+    return {"makerspace": _installed(), "python": platform.python_version()}
 
-    return {"makerspace": __version__, "python": platform.python_version()}
+
+@cache
+def _installed() -> str:
+    try:
+        return metadata.version("makerspace")
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def tools_digest(tools: Iterable[Tool]) -> str:

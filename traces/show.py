@@ -1,7 +1,7 @@
 """Shows a trace to a person.
 
-Recorded text is never interpreted: control characters, terminal sequences and marks that change the direction of writing
-appear as their codes. The module does not judge what it shows.
+Recorded text is never interpreted: control characters, terminal sequences and marks that change the direction of
+writing appear as their codes. The module does not judge what it shows.
 """
 
 from __future__ import annotations

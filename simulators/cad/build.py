@@ -6,12 +6,13 @@ key of its prefix, so that a call costs one operation, an undo none, and an edit
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..base import ToolFault
+from ..base import ToolError, ToolFault
 from ..tools import nearest
 from . import kernel, selection, sketch
 from .body import Body, Change, checked
@@ -82,7 +83,7 @@ class Model:
         return Frame(axis, sign, sign * max(level * sign for level in levels)) if levels else None
 
 
-_MODELS: OrderedDict[str, Model | ToolFault] = OrderedDict()
+_MODELS: OrderedDict[str, Model | ToolError] = OrderedDict()
 
 
 def model_of(features: Features) -> Model:
@@ -106,8 +107,8 @@ def health_of(features: Features) -> list[dict[str, str]]:
         try:
             model = _next(key, model, feature)
         except ToolFault as fault:
-            error = fault.result.error
-            found.append({"status": "error", "code": error.code, "message": error.message, "hint": error.hint} if error else _health("error"))
+            error = fault.result.error or ToolError("kernel", str(fault))
+            found.append({"status": "error", "code": error.code, "message": error.message, "hint": error.hint})
             return found + [_health("upstream_failed", f"{feature.name} failed")] * (len(features) - i - 1)
         found.append(_health("warning", model.warning) if model.warning else _health("ok"))
     return found
@@ -125,18 +126,18 @@ def _next(key: str, model: Model, feature: Feature) -> Model:
             _MODELS.popitem(last=False)
     else:
         _MODELS.move_to_end(key)
-    if isinstance(found, ToolFault):
-        raise found
+    if isinstance(found, ToolError):
+        raise ToolFault(found.code, found.message, found.hint, found.nearest)
     return found
 
 
-def _attempt(model: Model, feature: Feature) -> Model | ToolFault:
+def _attempt(model: Model, feature: Feature) -> Model | ToolError:
     try:
         return _BUILDERS[feature.kind](replace(model, warning=""), feature.name, feature.values)
     except ToolFault as fault:
-        return fault
+        return fault.result.error or ToolError("kernel", str(fault))
     except kernel.KernelError as problem:
-        return ToolFault("kernel", f"{feature.name}: the kernel cannot do this: {problem}", "try other values")
+        return ToolError("kernel", f"{feature.name}: the kernel cannot do this: {problem}", "try other values")
 
 
 Values = dict[str, Any]
@@ -209,8 +210,8 @@ def _broken_wall(model: Model, name: str, frame: Frame, values: Values) -> str:
         and abs(s.position[u] - values["x"]) < selection.NEAR and abs(s.position[v] - values["y"]) < selection.NEAR
     ]  # fmt: skip
     length = max((s.high[frame.axis] for s in walls), default=0.0) - min((s.low[frame.axis] for s in walls), default=0.0)
-    full = 3.141592653589793 * radius**2 * length
-    return f"{name} breaks an edge: it is not a full circle" if model.effects[name].volume < 0.99 * full else ""
+    full = math.pi * radius**2 * length
+    return "it breaks an edge" if model.effects[name].volume < 0.99 * full else ""
 
 
 def _changed(model: Model, name: str, operation: str, frame: Frame, pieces: list[kernel.Shape], faces: dict[str, Frame]) -> Model:
@@ -273,7 +274,7 @@ def _pattern(model: Model, name: str, values: Values) -> Model:
     after = _changed(model, name, effect.operation, effect.frame, copies, {})
     expected = effect.volume * (values["count"] - 1)
     fits = after.effects[name].volume > 0.99 * expected
-    return replace(after, warning="" if fits else f"{name}: some copies lie partly outside the body or overlap")
+    return replace(after, warning="" if fits else "some copies overlap or lie partly outside")
 
 
 def _copy(effect: Effect, values: Values, i: int) -> list[kernel.Shape]:

@@ -24,6 +24,7 @@ from typing import Any
 import cadquery as cq
 import numpy as np
 from OCP.BRepAlgoAPI import BRepAlgoAPI_Common, BRepAlgoAPI_Cut, BRepAlgoAPI_Fuse
+from OCP.gp import gp_Ax1, gp_Dir, gp_Pnt, gp_Trsf
 from OCP.Interface import Interface_Static
 from OCP.OSD import OSD_ThreadPool
 from OCP.STEPControl import STEPControl_AsIs, STEPControl_Writer
@@ -121,7 +122,9 @@ def shifted(shape: Shape, vector: Sequence[float]) -> Shape:
 
 def rotated(shape: Shape, frame: Frame, degrees: float) -> Shape:
     """Return a copy turned about the global axis across which the frame lies, counter-clockwise seen from its positive end."""
-    return shape.moved(cq.Location(cq.Plane((0, 0, 0)), cq.Vector(*frame.along(1.0)), degrees))
+    turn = gp_Trsf()
+    turn.SetRotation(gp_Ax1(gp_Pnt(0, 0, 0), gp_Dir(*frame.along(1.0))), math.radians(degrees))
+    return shape.moved(cq.Location(turn))
 
 
 def reach(body: Shape) -> float:

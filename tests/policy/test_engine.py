@@ -32,7 +32,7 @@ def model_of(config=TINY, seed=0):
     model, generator = Apprentice(config, seed=seed), torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weight in model.parameters():
-            weight.mul_(1.0 + torch.rand(weight.shape, generator=generator) if weight.ndim == 1 else 1.6)
+            weight.mul_(1.0 + torch.rand(weight.shape, generator=generator) if weight.ndim == 1 else 1.1)
     return model
 
 

@@ -1,0 +1,457 @@
+"""Programs for files and folders: ls, cp, mv, rm, mkdir, rmdir, touch, ln, chmod, stat, readlink, basename, du, tree, mktemp."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..files import File, Folder, Link, Node, fail, normal, totals
+from .base import Run, Usage, program
+from .dates import formatted, moment
+
+
+def kind(node: Node) -> str:
+    """Return the letter of `ls -l` for a node."""
+    return "d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "c" if node.device else "-"
+
+
+def permissions(node: Node) -> str:
+    """Return a mode as `-rw-r--r--`."""
+    return kind(node) + "".join(letter if node.mode & (1 << (8 - i)) else "-" for i, letter in enumerate("rwxrwxrwx"))
+
+
+def size(node: Node) -> int:
+    """Return a size in bytes as `ls` shows it."""
+    return len(node.data) if isinstance(node, File) else len(node.target) if isinstance(node, Link) else 4096
+
+
+@program("ls", "dir", short="1aAldrtSRhFpinsgoC", long=("all", "almost-all", "directory", "reverse", "recursive", "human-readable", "classify", "color=", "full-time"), misuse=2)
+def ls(run: Run) -> None:
+    """List folders."""
+    plain: list[tuple[str, Node]] = []
+    inside: list[tuple[str, Folder]] = []
+    for name in run.args or ["."]:
+        node = run.sh.files.find(run.path(name), follow=not run.has("l", "d", "directory"))
+        if node is None:
+            run.error(f"cannot access '{name}': No such file or directory", 2)
+        elif isinstance(node, Folder) and not run.has("d", "directory"):
+            inside.append((name, node))
+        else:
+            plain.append((name, node))
+    _show(run, _ordered(run, plain))
+    titled = len(run.args) > 1 or run.has("R", "recursive")
+    first = not plain
+    for name, node in [(n, f) for n, f in _ordered(run, list(inside)) if isinstance(f, Folder)]:
+        for title, folder in _folders(run, name, node):
+            run.out(("" if first else "\n") + f"{title}:\n" if titled else "")
+            first = False
+            _list(run, folder)
+
+
+def _folders(run: Run, name: str, folder: Folder) -> Iterator[tuple[str, Folder]]:
+    yield name, folder
+    if run.has("R", "recursive"):
+        for child_name, child in _ordered(run, list(folder.entries.items())):
+            if isinstance(child, Folder) and (not child_name.startswith(".") or run.has("a", "A", "all", "almost-all")):
+                yield from _folders(run, f"{name.rstrip('/')}/{child_name}", child)
+
+
+def _list(run: Run, folder: Folder) -> None:
+    hidden = run.has("a", "A", "all", "almost-all")
+    entries = [(n, c) for n, c in folder.entries.items() if hidden or not n.startswith(".")]
+    entries = _ordered(run, entries)
+    if run.has("a", "all"):
+        entries = [(".", folder), ("..", folder), *entries]
+    if run.has("l", "g", "o", "n"):
+        run.out(f"total {sum(-(-size(n) // 4096) * 4 for _, n in entries if not isinstance(n, Link))}\n")
+    _show(run, entries)
+
+
+def _ordered(run: Run, entries: list[tuple[str, Node]]) -> list[tuple[str, Node]]:
+    found = sorted(entries, key=lambda e: e[0].encode("utf-8", "surrogateescape"))
+    if run.has("t"):
+        found.sort(key=lambda e: -e[1].mtime)
+    if run.has("S"):
+        found.sort(key=lambda e: -size(e[1]))
+    return found[::-1] if run.has("r", "reverse") else found
+
+
+def _show(run: Run, entries: list[tuple[str, Node]]) -> None:
+    width = max((len(_size(run, n)) for _, n in entries), default=1)
+    links = max((len(str(_links(n))) for _, n in entries), default=1)
+    for name, node in entries:
+        mark = "/" if isinstance(node, Folder) and run.has("F", "p", "classify") else "*" if run.has("F", "classify") and isinstance(node, File) and node.mode & 0o111 else "@" if run.has("F", "classify") and isinstance(node, Link) and not run.has("l") else ""
+        arrow = f" -> {node.target}" if isinstance(node, Link) and run.has("l") else ""
+        head = ""
+        if run.has("l", "g", "o", "n"):
+            head = f"{permissions(node)} {_links(node):{links}d} user user {_size(run, node):>{width}} {formatted('%b %e %H:%M', node.mtime)} "
+        run.out(f"{head}{name}{mark}{arrow}\n")
+
+
+def _links(node: Node) -> int:
+    return 2 + sum(isinstance(c, Folder) for c in node.entries.values()) if isinstance(node, Folder) else 1
+
+
+def _size(run: Run, node: Node) -> str:
+    return human(size(node)) if run.has("h", "human-readable") else str(size(node))
+
+
+def human(count: int) -> str:
+    """Return a size as `1.5K`."""
+    value = float(count)
+    for unit in ("", "K", "M", "G"):
+        if value < 1024 or unit == "G":
+            return f"{value:.0f}" if not unit else f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
+        value /= 1024
+    return str(count)
+
+
+def targets(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the (source, destination) operands of cp and mv.
+
+    Raises:
+        Usage: If operands are missing or the last one had to be a folder.
+    """
+    into = run.get("t", "target-directory")
+    sources = list(run.args) if into is not None else run.args[:-1]
+    if not run.args:
+        raise Usage("missing file operand")
+    if not sources:
+        raise Usage(f"missing destination file operand after '{run.args[0]}'")
+    goal = into if into is not None else run.args[-1]
+    folder = isinstance(run.sh.files.find(run.path(goal)), Folder) and not run.has("T")
+    if len(sources) > 1 and not folder:
+        raise Usage(f"target '{goal}': {'Not a directory' if run.sh.files.find(run.path(goal)) else 'No such file or directory'}")
+    for source in sources:
+        base = source.rstrip("/").rpartition("/")[2]
+        yield source, f"{goal.rstrip('/') or '/'}/{base}" if folder and base not in ("", ".", "..") else goal
+
+
+@program("cp", short="rRafipnvut:TLPd", long=("recursive", "archive", "force", "no-clobber", "preserve", "verbose", "target-directory=", "update", "no-target-directory"))
+def cp(run: Run) -> None:
+    """Copy files and folders."""
+    files = run.sh.files
+    run.sh.flush()
+    for source, goal in targets(run):
+        node = files.find(run.path(source))
+        if node is None:
+            run.error(f"cannot stat '{source}': No such file or directory")
+        elif isinstance(node, Folder) and not run.has("r", "R", "a", "recursive", "archive"):
+            run.error(f"-r not specified; omitting directory '{source}'")
+        elif isinstance(node, Folder) and any(child is files.locate(run.path(goal))[0] for child in _below(node)):
+            run.error(f"cannot copy a directory, '{source}', into itself, '{goal}'")
+        elif node is files.find(run.path(goal)) and isinstance(node, File):
+            run.error(f"'{source}' and '{goal}' are the same file")
+        elif not (run.has("n", "no-clobber") and files.find(run.path(goal))):
+            _copy(run, node, source, goal)
+
+
+def _below(node: Folder) -> Iterator[Folder]:
+    yield node
+    for child in node.entries.values():
+        if isinstance(child, Folder):
+            yield from _below(child)
+
+
+def _copy(run: Run, node: Node, source: str, goal: str) -> None:
+    if isinstance(node, File) and isinstance(run.sh.files.find(run.path(goal)), Folder):
+        run.error(f"cannot overwrite directory '{goal}' with non-directory")
+        return
+    if isinstance(node, Folder) and isinstance(run.sh.files.find(run.path(goal)), File):
+        run.error(f"cannot overwrite non-directory '{goal}' with directory '{source}'")
+        return
+    run.sh.meter.charge(totals(node)[1])
+    try:
+        run.sh.files.copy(run.path(source), run.path(goal))
+    except OSError as problem:
+        run.error(f"cannot create {'directory' if isinstance(node, Folder) else 'regular file'} '{goal}': {problem.strerror}")
+        return
+    if run.has("v", "verbose"):
+        run.out(f"'{source}' -> '{goal}'\n")
+
+
+@program("mv", short="finvut:T", long=("force", "no-clobber", "verbose", "target-directory=", "no-target-directory"))
+def mv(run: Run) -> None:
+    """Move files and folders."""
+    run.sh.flush()
+    for source, goal in targets(run):
+        node = run.sh.files.find(run.path(source), follow=False)
+        if node is None:
+            run.error(f"cannot stat '{source}': No such file or directory")
+        elif node is run.sh.files.find(run.path(goal), follow=False):
+            run.error(f"'{source}' and '{goal}' are the same file")
+        elif not (run.has("n", "no-clobber") and run.sh.files.find(run.path(goal))):
+            try:
+                run.sh.files.rename(run.path(source), run.path(goal))
+            except OSError as problem:
+                run.error(f"cannot move '{source}' to {f'a subdirectory of itself, {goal!r}' if problem.errno == 22 else f'{goal!r}: {problem.strerror}'}")
+                continue
+            if run.has("v", "verbose"):
+                run.out(f"renamed '{source}' -> '{goal}'\n")
+
+
+@program("rm", short="rRfdiIv", long=("recursive", "force", "dir", "verbose"))
+def rm(run: Run) -> None:
+    """Remove files and folders."""
+    if not run.args and not run.has("f", "force"):
+        raise Usage("missing operand")
+    run.sh.flush()
+    for name in run.args:
+        node = run.sh.files.find(run.path(name), follow=False)
+        if node is None:
+            if not run.has("f", "force"):
+                run.error(f"cannot remove '{name}': No such file or directory")
+        elif isinstance(node, Folder) and not run.has("r", "R", "recursive", "d", "dir"):
+            run.error(f"cannot remove '{name}': Is a directory")
+        elif name.rstrip("/").rpartition("/")[2] in (".", "..") or node is run.sh.files.root:
+            run.error(f"refusing to remove '.' or '..' directory: skipping '{name}'")
+        else:
+            try:
+                run.sh.files.remove(run.path(name), run.has("r", "R", "recursive"))
+            except OSError as problem:
+                run.error(f"cannot remove '{name}': {problem.strerror}")
+                continue
+            if run.has("v", "verbose"):
+                run.out(f"removed {'directory ' if isinstance(node, Folder) else ''}'{name}'\n")
+
+
+@program("mkdir", short="pvm:", long=("parents", "verbose", "mode="))
+def mkdir(run: Run) -> None:
+    """Make folders."""
+    if not run.args:
+        raise Usage("missing operand")
+    for name in run.args:
+        try:
+            run.sh.files.mkdir(run.path(name), run.has("p", "parents"))
+        except OSError as problem:
+            run.error(f"cannot create directory '{name}': {problem.strerror}")
+            continue
+        mode = run.get("m", "mode")
+        if mode and re.fullmatch("[0-7]{3,4}", mode):
+            run.sh.files.get(run.path(name)).mode = int(mode, 8)
+
+
+@program("rmdir", short="pv", long=("parents", "ignore-fail-on-non-empty"))
+def rmdir(run: Run) -> None:
+    """Remove empty folders."""
+    for name in run.args:
+        names = [name]
+        while run.has("p", "parents") and "/" in names[-1].strip("/"):
+            names.append(names[-1].rstrip("/").rpartition("/")[0])
+        for each in names:
+            node = run.sh.files.find(run.path(each), follow=False)
+            try:
+                if node is not None and not isinstance(node, Folder):
+                    raise fail(20, each)
+                run.sh.files.remove(run.path(each))
+            except OSError as problem:
+                run.error(f"failed to remove '{each}': {problem.strerror}")
+                break
+
+
+@program("touch", short="acmt:d:r:", long=("no-create", "date=", "reference="))
+def touch(run: Run) -> None:
+    """Make empty files, or set times."""
+    text, reference = run.get("d", "date"), run.get("r", "reference")
+    when = run.sh.files.now()
+    if reference is not None:
+        when = run.sh.files.get(run.path(reference)).mtime
+    elif text is not None:
+        found = moment(text, when)
+        if found is None:
+            raise Usage(f"invalid date format '{text[:60]}'")
+        when = found
+    for name in run.args:
+        node = run.sh.files.find(run.path(name))
+        if node is None and run.has("c", "no-create"):
+            continue
+        try:
+            if node is None:
+                run.sh.files.write(run.path(name), b"")
+            run.sh.files.get(run.path(name)).mtime = when
+        except OSError as problem:
+            run.error(f"cannot touch '{name}': {problem.strerror}")
+
+
+@program("ln", short="sfnvrT", long=("symbolic", "force", "verbose"))
+def ln(run: Run) -> None:
+    """Make links; a hard link is a copy here."""
+    args = [*run.args, "."] if len(run.args) == 1 else run.args
+    if not args:
+        raise Usage("missing file operand")
+    goal = args[-1]
+    folder = isinstance(run.sh.files.find(run.path(goal)), Folder) and not (run.has("n") and run.has("s"))
+    for source in args[:-1]:
+        name = f"{goal}/{source.rstrip('/').rpartition('/')[2]}" if folder else goal
+        path = run.path(name)
+        if run.sh.files.find(path, follow=False) is not None:
+            if not run.has("f", "force"):
+                run.error(f"failed to create {'symbolic' if run.has('s', 'symbolic') else 'hard'} link '{name}': File exists")
+                continue
+            run.sh.files.remove(path)
+        if run.has("s", "symbolic"):
+            run.sh.files.symlink(source, path)
+        elif isinstance(run.sh.files.find(run.path(source)), File):
+            run.sh.files.copy(run.path(source), path)
+        else:
+            run.error(f"failed to access '{source}': No such file or directory")
+
+
+@program("readlink", "realpath", short="femnqsz", long=("canonicalize",))
+def readlink(run: Run) -> None:
+    """Write where links point, or paths without links."""
+    for name in run.args:
+        node = run.sh.files.find(run.path(name), follow=False)
+        if run.name == "realpath" or run.has("f", "e", "m", "canonicalize"):
+            if node is None and run.name == "realpath" and run.sh.files.find(normal("..", run.path(name))) is None:
+                run.error(f"{name}: No such file or directory")
+                continue
+            run.out(run.sh.files.real(run.path(name)) + "\n")
+        elif isinstance(node, Link):
+            run.out(node.target + ("" if run.has("n") else "\n"))
+        else:
+            run.failed = 1
+
+
+@program("chmod", raw=True)
+def chmod(run: Run) -> int | None:
+    """Set modes."""
+    recursive = any(a in ("-R", "--recursive") for a in run.args)
+    args = [a for a in run.args if a not in ("-R", "--recursive", "-v", "-f")]
+    if len(args) < 2:
+        return run.error("missing operand")
+    for name in args[1:]:
+        node = run.sh.files.find(run.path(name))
+        if node is None:
+            run.error(f"cannot access '{name}': No such file or directory")
+            continue
+        for _, each in run.sh.files.walk(run.path(name)) if recursive else [(name, node)]:
+            mode = changed(args[0], each.mode, isinstance(each, Folder))
+            if mode is None:
+                return run.error(f"invalid mode: '{args[0][:40]}'")
+            each.mode = mode
+    return None
+
+
+def changed(spec: str, mode: int, folder: bool) -> int | None:
+    """Return a mode after `755` or `u+x,go-w`; `None` if the text is neither."""
+    if re.fullmatch(r"[0-7]{1,4}", spec):
+        return int(spec, 8)
+    for clause in spec.split(","):
+        match = re.fullmatch(r"([ugoa]*)((?:[-+=][rwxX]*)+)", clause)
+        if not match:
+            return None
+        who = match[1].replace("a", "ugo") or "ugo"
+        for sign, letters in re.findall(r"([-+=])([rwxX]*)", match[2]):
+            bits = sum({"r": 4, "w": 2, "x": 1, "X": 1 if folder or mode & 0o111 else 0}[c] for c in set(letters))
+            for each in who:
+                shift = {"u": 6, "g": 3, "o": 0}[each]
+                mode = mode & ~(7 << shift) | bits << shift if sign == "=" else mode | bits << shift if sign == "+" else mode & ~(bits << shift)
+    return mode
+
+
+@program("stat", short="c:Lt", long=("format=", "printf="))
+def stat(run: Run) -> None:
+    """Write facts about files."""
+    for name in run.args:
+        node = run.sh.files.find(run.path(name), follow=run.has("L"))
+        if node is None:
+            run.error(f"cannot statx '{name}': No such file or directory")
+            continue
+        words = "directory" if isinstance(node, Folder) else "symbolic link" if isinstance(node, Link) else "regular empty file" if not node.data else "regular file"
+        facts = {"n": name, "N": f"'{name}'", "s": str(size(node)), "a": f"{node.mode:o}", "A": permissions(node), "F": words, "U": "user", "G": "user", "u": "1000", "g": "1000", "h": str(_links(node)), "Y": str(node.mtime), "X": str(node.mtime), "Z": str(node.mtime), "W": "0", "y": formatted("%Y-%m-%d %H:%M:%S.000000000 +0000", node.mtime), "i": "1", "b": "8", "B": "512", "%": "%"}
+        form = run.get("c", "format")
+        if form is None and run.get("printf") is None:
+            run.out(f"  File: {name}\n  Size: {size(node)}\t{words}\nAccess: ({node.mode:04o}/{permissions(node)})\nModify: {facts['y']}\n")
+        else:
+            run.out(re.sub(r"%([a-zA-Z%])", lambda m: facts.get(m[1], "?"), form if form is not None else run.get("printf") or "") + ("\n" if form is not None else ""))
+
+
+@program("basename", short="as:z", long=("suffix=", "multiple"), early=True)
+def basename(run: Run) -> int | None:
+    """Write paths without their folders."""
+    if not run.args:
+        return run.error("missing operand")
+    many = run.has("a", "multiple", "s", "suffix")
+    suffix = run.get("s", "suffix") or (run.args[1] if len(run.args) > 1 and not many else "")
+    for name in run.args if many else run.args[:1]:
+        base = name.rstrip("/").rpartition("/")[2] or ("/" if name else "")
+        run.out((base.removesuffix(suffix) if base != suffix else base) + "\n")
+    return None
+
+
+@program("dirname", short="z")
+def dirname(run: Run) -> int | None:
+    """Write the folders of paths."""
+    if not run.args:
+        return run.error("missing operand")
+    for name in run.args:
+        head, slash, _ = name.rstrip("/").rpartition("/")
+        run.out((head.rstrip("/") or ("/" if slash or (name and not name.strip("/")) else ".")) + "\n")
+    return None
+
+
+@program("du", short="shabcd:kmx", long=("summarize", "human-readable", "all", "bytes", "total", "max-depth="))
+def du(run: Run) -> None:
+    """Write how much room folders take: bytes with -b, else kilobytes in whole blocks."""
+    for name in run.args or ["."]:
+        node = run.sh.files.find(run.path(name), follow=False)
+        if node is None:
+            run.error(f"cannot access '{name}': No such file or directory")
+            continue
+        depth = 0 if run.has("s", "summarize") else run.number("d", "max-depth", default=99)
+        for path, each, level in _measured(name, node, 0):
+            if level <= depth and (isinstance(each, Folder) or run.has("a", "all") or level == 0):
+                used = _used(each, run.has("b", "bytes"))
+                text = str(used) if run.has("b", "bytes") else human(used) if run.has("h", "human-readable") else str(-(-used // 1024))
+                run.out(f"{text}\t{path}\n")
+
+
+def _measured(path: str, node: Node, level: int) -> Iterator[tuple[str, Node, int]]:
+    if isinstance(node, Folder):
+        for name in sorted(node.entries):
+            yield from _measured(f"{path.rstrip('/')}/{name}", node.entries[name], level + 1)
+    yield path, node, level
+
+
+def _used(node: Node, exact: bool) -> int:
+    if isinstance(node, Folder):
+        return 4096 + sum(_used(child, exact) for child in node.entries.values())
+    return size(node) if exact else -(-size(node) // 4096) * 4096 if isinstance(node, File) else 0
+
+
+@program("tree", short="aL:dfi", long=("noreport",))
+def tree(run: Run) -> None:
+    """Draw folders."""
+    for name in run.args or ["."]:
+        node = run.sh.files.find(run.path(name))
+        if not isinstance(node, Folder):
+            run.error(f"{name}: No such file or directory")
+            continue
+        counts = [0, 0]
+        run.out(name + "\n")
+        _branches(run, node, "", 1, run.number("L", default=99), counts)
+        run.out(f"\n{counts[0]} director{'y' if counts[0] == 1 else 'ies'}, {counts[1]} file{'' if counts[1] == 1 else 's'}\n")
+
+
+def _branches(run: Run, folder: Folder, lead: str, level: int, depth: int, counts: list[int]) -> None:
+    entries = [(n, c) for n, c in sorted(folder.entries.items()) if (run.has("a") or not n.startswith(".")) and (isinstance(c, Folder) or not run.has("d"))]
+    for i, (name, child) in enumerate(entries):
+        last = i == len(entries) - 1
+        run.out(f"{lead}{'└── ' if last else '├── '}{name}\n")
+        counts[0 if isinstance(child, Folder) else 1] += 1
+        if isinstance(child, Folder) and level < depth:
+            _branches(run, child, lead + ("    " if last else "│   "), level + 1, depth, counts)
+
+
+@program("mktemp", short="dt", long=("directory",))
+def mktemp(run: Run) -> int:
+    """Make a temporary file whose name looks random and is always the same."""
+    form = run.args[0] if run.args else "/tmp/tmp.XXXXXXXXXX"
+    path = re.sub(r"X+$", lambda m: "".join(run.sh.random.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in m[0][:50]), form)
+    if run.has("d", "directory"):
+        run.sh.files.mkdir(run.path(path))
+    else:
+        run.sh.files.write(run.path(path), b"")
+    run.out(path + "\n")
+    return 0

@@ -1,0 +1,93 @@
+"""The runtimes that are present here, and a look at the processes of this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from makerspace.containers.runtimes import open_runtime
+from makerspace.containers.session import Target
+
+sys.path.insert(0, str(Path(__file__).parent))  # sandboxes import ``services`` from here
+
+SERVICE, ROGUE = Target("services:Service"), Target("services:Rogue")
+PROBE = "import sys; from makerspace.containers.namespaces import available; sys.exit(not available())"
+
+
+@pytest.fixture(scope="session")
+def kernel_allows_namespaces():
+    return subprocess.run([sys.executable, "-c", PROBE], check=False).returncode == 0
+
+
+@pytest.fixture(scope="module", params=["plain", "namespaces"])
+def tier(request, kernel_allows_namespaces):
+    if request.param == "namespaces" and not kernel_allows_namespaces:
+        pytest.skip("the kernel lets this user build no namespaces")
+    return request.param
+
+
+@pytest.fixture(scope="module", params=["inline", "plain", "namespaces"])
+def runtime(request, kernel_allows_namespaces):
+    """Every runtime and tier."""
+    if request.param == "namespaces" and not kernel_allows_namespaces:
+        pytest.skip("the kernel lets this user build no namespaces")
+    options = {} if request.param == "inline" else {"tier": request.param}
+    runtime = open_runtime("inline" if request.param == "inline" else "process", **options)
+    yield runtime
+    runtime.close()
+
+
+@pytest.fixture(scope="module")
+def processes(tier):
+    """The process runtime in each of its tiers."""
+    runtime = open_runtime("process", tier=tier)
+    yield runtime
+    runtime.close()
+
+
+@pytest.fixture
+def opened():
+    """A function that opens a session and sees to its end."""
+    sessions = []
+
+    def open_session(runtime, target=SERVICE):
+        sessions.append(runtime.open(target))
+        return sessions[-1]
+
+    yield open_session
+    for session in sessions:
+        session.close()
+
+
+def parents():
+    """Map each process id to that of its parent; zombies are left out."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, *_ = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state != "Z":
+            found[int(stat.parent.name)] = int(parent)
+    return found
+
+
+def descendants(pid):
+    """Return the ids of all living processes below one."""
+    parent_of = parents()
+    found, layer = set(), {pid}
+    while layer := {child for child, parent in parent_of.items() if parent in layer}:
+        found |= layer
+    return found
+
+
+def wait_until(condition):
+    """Wait for something that must happen; fail when it does not."""
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
