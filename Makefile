@@ -37,10 +37,9 @@ types: $(VENV)/.dev  ## Check the library's types, strictly
 docs: $(VENV)/.dev  ## Run every example of the README, the docs and the docstrings
 	$(BIN)/python -m pytest tests/test_docs.py $(ARGS)
 
-bench: $(VENV)/.dev  ## Run every benchmark and write its figures to benchmarks/results
-	$(BIN)/pip install --quiet -e '.[cad,train,dev,bench]'
-	set -e; for script in benchmarks/[a-z]*.py; do \
-	  $(BIN)/python -m benchmarks.$$(basename $$script .py) --write $(ARGS); done
+bench: $(VENV)/.bench  ## Run every benchmark and write its figures to benchmarks/results
+	set -e; for script in $$(grep -l __main__ benchmarks/*.py); do \
+	  echo "== $$script"; $(BIN)/python -m benchmarks.$$(basename $$script .py) --write $(ARGS); done
 
 format: $(VENV)/.dev  ## Rewrite the code in the project's format
 	$(BIN)/ruff check --fix .
@@ -61,4 +60,8 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.demo
 	$(BIN)/pip install --quiet -e '.[cad,train,dev]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.dev
+	$(BIN)/pip install --quiet -e '.[cad,train,dev,bench]'
 	@touch $@

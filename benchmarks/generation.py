@@ -1,12 +1,18 @@
 """Tokens per second of the generation engine against `transformers` `generate` on the same weights.
 
-Both continue 128 prompts that have nothing in common (so the engine can share no prefix), from the same weights, at
-temperature 1 without truncation, to exactly the same number of new tokens, on one thread in one process. Repeats
-alternate, so that whatever else the machine does falls on both, and time is the processor time of this one thread,
-which on an idle machine is the time on the wall; the figure is the ratio of the medians, and the ratio of each pair is
-kept beside it. Prompts are computed by both inside the time.
+Both continue 128 prompts from the same weights at temperature 1 without truncation, each to the same number of new
+tokens, on one thread of one process. Three loads:
 
-    OMP_NUM_THREADS=1 python benchmarks/generation.py --write     # prints, and writes benchmarks/results/generation.json
+    episodes    lengths from half to one and a half of `--prompt`, nothing in common: live episodes at one moment
+    groups      the same lengths, but eight episodes share each prompt, as in group-relative reinforcement learning
+    equal       all of one length, nothing in common: what suits `generate` best, since it needs no padding and no mask
+
+Repeats alternate, so that whatever else the machine does falls on both, and time is the processor time of the process,
+which on an idle machine is the time on the wall. A figure is a ratio of medians; the ratio of each pair stands beside
+it. Computing the prompts is part of the time of both sides; the engine is given the weights anew before each repeat,
+which drops whatever it has cached.
+
+    OMP_NUM_THREADS=1 python benchmarks/generation.py --write     # also writes benchmarks/results/generation.json
 """
 
 import argparse
@@ -15,6 +21,7 @@ import platform
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -27,20 +34,23 @@ from makerspace.policy.interchange import save_pretrained
 from makerspace.policy.model import Apprentice
 
 RESULT = Path(__file__).parent / "results" / "generation.json"
+GROUP = 8
+LOADS = ("episodes", "groups", "equal")
 
 
 def main() -> None:
     """Measures, prints, and writes if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", default="nano", choices=sorted(TIERS))
-    parser.add_argument("--episodes", type=int, default=128)
-    parser.add_argument("--prompt", type=int, default=256, help="tokens of each prompt")
-    parser.add_argument("--uneven", action="store_true", help="prompts from half to one and a half of that length")
+    parser.add_argument("--live", type=int, default=128, help="episodes at once")
+    parser.add_argument("--prompt", type=int, default=256, help="tokens of a prompt, in the mean")
     parser.add_argument("--new", type=int, default=64, help="tokens to generate for each episode")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--loads", nargs="+", default=LOADS, choices=LOADS)
     parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
     args = parser.parse_args()
     torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
     figures = measure(args)
     print(json.dumps(figures, indent=2))
     if args.write:
@@ -49,51 +59,70 @@ def main() -> None:
 
 
 def measure(args: argparse.Namespace) -> dict[str, object]:
-    """Alternates both sides and returns medians and ratios."""
+    """Builds both sides on one set of weights and returns the figures of each load."""
     model = Apprentice(TIERS[args.tier], seed=0)
     with tempfile.TemporaryDirectory() as directory:
         save_pretrained(model, directory)
         other = transformers.AutoModelForCausalLM.from_pretrained(directory)
-    prompts = make_prompts(args, model.config.vocab_size)
-    engine = Engine(model, [], slots=args.episodes, max_length=max(map(len, prompts)) + args.new)
-    sides = {
-        "ours": lambda: with_engine(engine, model.state_dict(), prompts, args.new),
-        "theirs": lambda: with_generate(other, prompts, args.new),
+    engine = Engine(model, [], slots=args.live, max_length=args.prompt * 3 // 2 + args.new)
+    settings = {name: getattr(args, name) for name in ("tier", "live", "prompt", "new", "repeats")}
+    versions = {
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "python": platform.python_version(),
     }
-    for side in sides.values():
-        side()
-    seconds: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(args.repeats):
-        for name, side in sides.items():
-            begin = time.process_time()
-            tokens = side()
-            seconds[name].append(time.process_time() - begin)
-            assert tokens == args.episodes * args.new
-    rates = {name: args.episodes * args.new / statistics.median(times) for name, times in seconds.items()}
-    pairs = [theirs / ours for ours, theirs in zip(seconds["ours"], seconds["theirs"], strict=True)]
     return {
-        "what": "generated tokens per second of processor time, same weights and sampling, one thread",
-        "settings": {name: value for name, value in vars(args).items() if name != "write"},
-        "parameters": model.config.parameters(),
-        "engine_tokens_per_second": round(rates["ours"]),
-        "transformers_tokens_per_second": round(rates["theirs"]),
-        "ratio": round(rates["ours"] / rates["theirs"], 2),
-        "ratio_of_each_pair": [round(pair, 2) for pair in pairs],
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__, "python": platform.python_version()},
+        "what": "generated tokens per second of processor time: engine against transformers generate",
+        "settings": {**settings, "threads": 1, "parameters": model.config.parameters()},
+        "versions": versions,
+        "loads": {load: compare(load, args, model, engine, other) for load in args.loads},
     }
 
 
-def make_prompts(args: argparse.Namespace, vocab: int) -> list[list[int]]:
-    """Random prompts without a common beginning; the first id of each differs."""
+def compare(load: str, args, model: Apprentice, engine: Engine, other) -> dict[str, object]:
+    """Alternates both sides on one load."""
+    prompts = make_prompts(load, args, model.config.vocab_size)
+    sides = {
+        "engine": lambda: with_engine(engine, prompts, args.new),
+        "transformers": lambda: with_generate(other, prompts, args.new),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    for repeat in range(args.repeats + 1):
+        for name, side in sides.items():
+            engine.load_weights(model.state_dict())
+            taken = timed(side, args.live * args.new)
+            seconds[name] += [taken] if repeat else []  # the first pair warms up
+    rates = {name: args.live * args.new / statistics.median(times) for name, times in seconds.items()}
+    pairs = zip(seconds["transformers"], seconds["engine"], strict=True)
+    return {
+        "tokens_per_second": {name: round(rate) for name, rate in rates.items()},
+        "ratio": round(rates["engine"] / rates["transformers"], 2),
+        "ratio_of_each_pair": [round(theirs / ours, 2) for theirs, ours in pairs],
+    }
+
+
+def timed(side: Callable[[], int], expected: int) -> float:
+    """Returns the processor seconds of a run, which must make as many tokens as expected."""
+    begin = time.process_time()
+    tokens = side()
+    taken = time.process_time() - begin
+    assert tokens == expected, f"{tokens} tokens instead of {expected}"
+    return taken
+
+
+def make_prompts(load: str, args: argparse.Namespace, vocab: int) -> list[list[int]]:
+    """Random prompts; those that are to have nothing in common begin with different ids."""
     generator = torch.Generator().manual_seed(0)
-    low, high = (args.prompt // 2, args.prompt * 3 // 2) if args.uneven else (args.prompt, args.prompt)
-    lengths = torch.randint(low, high + 1, (args.episodes,), generator=generator).tolist()
-    return [[i % vocab, *torch.randint(0, vocab, (n - 1,), generator=generator).tolist()] for i, n in enumerate(lengths)]
+    count = args.live // GROUP if load == "groups" else args.live
+    low, high = (args.prompt, args.prompt) if load == "equal" else (args.prompt // 2, args.prompt * 3 // 2)
+    lengths = torch.randint(low, high + 1, (count,), generator=generator).tolist()
+    bodies = [torch.randint(0, vocab, (length - 1,), generator=generator).tolist() for length in lengths]
+    prompts = [[i % vocab, *body] for i, body in enumerate(bodies)]
+    return [prompt for prompt in prompts for _ in range(args.live // count)]
 
 
-def with_engine(engine: Engine, state: dict[str, torch.Tensor], prompts: list[list[int]], new: int) -> int:
-    """Continues all prompts with the engine; loading the weights again drops what earlier repeats have cached."""
-    engine.load_weights(state)
+def with_engine(engine: Engine, prompts: list[list[int]], new: int) -> int:
+    """Continues all prompts with the engine."""
     slots = [engine.open(prompt) for prompt in prompts]
     for slot in slots:
         engine.start(slot, new)
@@ -103,14 +132,15 @@ def with_engine(engine: Engine, state: dict[str, torch.Tensor], prompts: list[li
     return tokens
 
 
-def with_generate(model: transformers.PreTrainedModel, prompts: list[list[int]], new: int) -> int:
-    """Continues all prompts with `generate`, padded at the left, as its documentation asks for."""
+def with_generate(model, prompts: list[list[int]], new: int) -> int:
+    """Continues all prompts with `generate`, padded at the left as its documentation asks for."""
     width = max(map(len, prompts))
     ids = torch.tensor([[0] * (width - len(prompt)) + prompt for prompt in prompts])
     mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts])
-    how = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_new_tokens": new, "max_new_tokens": new}
+    sampling = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+    length = {"min_new_tokens": new, "max_new_tokens": new, "eos_token_id": None, "pad_token_id": 0}
     with torch.inference_mode():
-        out = model.generate(ids, attention_mask=mask, pad_token_id=0, eos_token_id=None, **how)
+        out = model.generate(ids, attention_mask=mask, **sampling, **length)
     return (out.shape[1] - width) * len(prompts)
 
 

@@ -110,7 +110,28 @@ def run_just_bash(files: dict[str, str], command: str) -> Outcome:
     return Outcome(out.stdout, out.exit_code, tree, ready - start, run_s)
 
 
-CANDIDATES: dict[str, Shell] = {"strands-shell": run_strands, "just-bash": run_just_bash}
+def run_makerspace(files: dict[str, str], command: str) -> Outcome:
+    """Run one line in this project's own shell."""
+    from makerspace.simulators.terminal.files import File, Files
+    from makerspace.simulators.terminal.shell import Shell as OwnShell
+
+    start = time.perf_counter()
+    tree = Files(lambda: 1_704_067_200)
+    for name, text in files.items():
+        tree.mkdir(str(Path(WORK, name).parent), parents=True)
+        tree.write(f"{WORK}/{name}", text.encode())
+    tree.mkdir(ENV["HOME"], parents=True)
+    tree.mkdir("/dev")
+    tree.root.entries["dev"].entries["null"] = File(device=True)  # type: ignore[union-attr]
+    shell = OwnShell(tree, WORK, ENV)
+    ready = time.perf_counter()
+    out = shell.run(command)
+    run_s = time.perf_counter() - ready
+    left = {p.removeprefix(WORK + "/"): tree.read(p) for p, node in tree.walk(WORK) if isinstance(tree.find(p), File)}
+    return Outcome(out.stdout, out.code, left, ready - start, run_s)
+
+
+CANDIDATES: dict[str, Shell] = {"strands-shell": run_strands, "just-bash": run_just_bash, "makerspace": run_makerspace}
 
 
 def differences(want: Outcome, got: Outcome) -> list[str]:

@@ -18,7 +18,7 @@ from .. import __version__
 from .common import Mistake, missing_extra
 
 COMMANDS = {
-    "list": (".list:show", "List the environments."),
+    "list": (".listing:show", "List the environments."),
     "info": (".info:info", "Show one environment: tools, spaces, reward terms, sample instructions."),
     "play": (".play:play", "Call the tools of one task by hand."),
     "check": (".check:check", "Run the conformance checks of environments."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -50,6 +51,20 @@ def resolve(name: str) -> str:
     near = nearest(wanted, family_names()) or [tails[tail] for tail in nearest(wanted, tails)]
     guess = f"did you mean {' or '.join(near)}?" if near else "`makerspace list` names them all"
     raise Mistake(f"there is no environment {name!r}; {guess}")
+
+
+def choice(what: str, given: str, choices: Iterable[str]) -> str:
+    """Return what was given if it is one of the choices.
+
+    Raises:
+        Mistake: If it is not; the message names the choices.
+    """
+    known = list(choices)
+    if given in known:
+        return given
+    near = nearest(given, known)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise Mistake(f"there is no {what} {given!r}; {hint}{what}s: {', '.join(known)}")
 
 
 def console() -> Console:

@@ -11,6 +11,8 @@ import base64
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,9 +21,10 @@ from rich.markup import escape
 
 from ..envs.registration import env_id
 from ..envs.tasks import family
+from ..envs.tasks.base import SPLITS
 from ..simulators import application_class, open_application
 from .braille import draw
-from .common import Mistake, console, resolve
+from .common import Mistake, choice, console, resolve
 from .sentences import read_call, usage
 
 if TYPE_CHECKING:
@@ -81,11 +84,10 @@ def _task(name: str, seed: int, difficulty: float | None) -> tuple[str, dict[str
 def _make(chosen: str, split: str, runtime: str, trace: Path | None) -> ToolEnv:
     import gymnasium
 
-    try:
-        given: dict[str, Any] = {"action_view": "text", "split": split, "runtime": runtime, "trace": trace}
-        env = gymnasium.make(env_id(chosen), disable_env_checker=True, **given)
-    except (ValueError, KeyError) as problem:
-        raise Mistake(str(problem)) from None
+    from ..containers.runtimes import RUNTIMES
+
+    given: dict[str, Any] = {"split": choice("split", split, SPLITS), "runtime": choice("runtime", runtime, RUNTIMES)}
+    env = gymnasium.make(env_id(chosen), action_view="text", trace=trace, disable_env_checker=True, **given)
     return env.unwrapped  # type: ignore[return-value]
 
 
@@ -218,6 +220,8 @@ class Bench:
 
 def _lines() -> Iterator[str]:
     """Yield what the person types, with a prompt at a terminal; what is piped in is shown as if it had been typed."""
+    with suppress(ImportError):
+        import_module("readline")  # gives the prompt a history, where Python has it
     while True:
         if sys.stdin.isatty():
             try:

@@ -41,7 +41,8 @@ def list_(
         print_json([one.to_json() for one in found[-limit:]])
         return
     console().print(_table(found[-limit:]))
-    typer.echo(f"{len(found)} episodes" + (f", the newest {limit} shown" if 0 < limit < len(found) else ""))
+    count = "1 episode" if len(found) == 1 else f"{len(found)} episodes"
+    typer.echo(count + (f", the newest {limit} shown" if 0 < limit < len(found) else ""))
 
 
 @traces.command()

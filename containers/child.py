@@ -1,6 +1,7 @@
 """One sandbox: a fork of the warmed parent that serves one connection until it is closed, and then ends.
 
-It is set apart first (namespaces or, in the tier ``plain``, a session and a directory of its own), then greets, then answers requests.
+It is set apart first (namespaces or, in the tier ``plain``, a session and a directory of its own), then greets, then
+answers requests.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import socket
+import tempfile
 from typing import NoReturn
 
 from . import kernel, namespaces
@@ -46,6 +48,7 @@ def _set_apart(tier: str, workspace: str, memory: int | None) -> None:
     os.chdir(workspace)
     os.umask(0o022)
     os.environ.update(HOME=workspace, TMPDIR=workspace)
+    tempfile.tempdir = None  # the parent's choice
     random.seed(0)
 
 

@@ -2,9 +2,11 @@
 
     magic 4 | kind 1 | id 4 | length 4 | body (JSON object, UTF-8)          all numbers big-endian
 
-1. A request carries an id, and its only reply (``OK`` or ``FAULT``) carries the same one. Id 0 is the greeting of a new sandbox.
-2. Parsing is strict and does no I/O: a wrong magic, kind or length, or a body that is no JSON object, is a ``FrameError``; what it means
-   for the sandbox is decided by the caller. A frame that is longer than the cap is refused before its body is read.
+1. A request carries an id, and its only reply (``OK`` or ``FAULT``) carries the same one. Id 0 is the greeting of a new
+   sandbox.
+2. Parsing is strict and does no I/O: a wrong magic, kind or length, or a body that is no JSON object, is a
+   ``FrameError``; what it means for the sandbox is decided by the caller. A frame that is longer than the cap is
+   refused before its body is read.
 3. The body is plain JSON data as Python knows it, with NaN, infinities, and lone surrogates in strings.
 
 Sockets, deadlines and the meaning of a body are not known here.

@@ -1,6 +1,7 @@
 """Nothing is left over: a small process stays on guard over the warmed parent, and ends whatever survives it.
 
-The guard computes nothing, so that it acts at once also while the parent imports. It is the adoptive parent of every descendant.
+The guard computes nothing, so that it acts at once also while the parent imports. It is the adoptive parent of every
+descendant.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def fork_under_guard(trainer: int, grace: float) -> None:
 
 
 def bury_orphans(known: Collection[int]) -> None:
-    """Kill and reap this process's children except the ``known`` ones, and then the children that these leave behind, to the last."""
+    """Kill and reap this process's children except the ``known`` ones, then what these leave behind, to the last."""
     while orphans := [pid for pid in kernel.own_children() if pid not in known]:
         for pid in orphans:
             os.kill(pid, signal.SIGKILL)

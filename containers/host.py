@@ -1,12 +1,15 @@
-"""The program that runs beside the trainer: a warmed parent that keeps forked spares (``python -m makerspace.containers.host FD PID``).
+"""The program beside the trainer (``python -m makerspace.containers.host FD PID``): a warmed parent with forked spares.
 
-1. It imports the target and lets it warm up, and computes nothing: a library that has started a thread would hang in every fork.
-   So it counts its threads before each fork, and refuses when there is more than one.
-2. A sandbox is a spare that was forked in advance. ``activate`` answers with the sandbox's socket and pidfd first, then ends the
-   old sandbox, then refills. It never stands between a session and its sandbox.
-3. It ends with the trainer (end of file on the control socket, or the trainer's pidfd), and everything that it started ends with it.
+1. It imports the target and lets it warm up, and computes nothing: a library that has started a thread would hang in
+   every fork. So it counts its threads before each fork, and refuses when there is more than one.
+2. A sandbox is a spare that was forked in advance and handed out before anybody asked: its socket and pidfd wait in the
+   control socket. So a reset does not wait for this process at all; it hears of it (``taken``), ends the old sandbox,
+   and forks the next spare.
+3. It ends with the trainer (end of file on the control socket, or the trainer's pidfd), and everything that it started
+   ends with it.
 
-Control messages are JSON, one per datagram: ``activate {release}`` and ``fate {id}`` are answered, ``release {ids}`` is not.
+Control messages are JSON, one per datagram. In: ``want {release}`` (no spare is left), ``taken {id, release}``,
+``release {release}``, ``fate {id}``. Out: ``{tier}`` once, ``{spare}`` with two descriptors, ``{fate}``, ``{error}``.
 What the sandboxes are asked is not known here.
 """
 
@@ -20,7 +23,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +54,7 @@ class Child:
     pidfd: int
     workspace: str
     connection: socket | None
-    """The session's end; given away on activation."""
+    """The session's end, until it is handed out."""
 
 
 class Nursery:
@@ -60,7 +63,7 @@ class Nursery:
     def __init__(self, control: socket, trainer: int, service: Service, tier: str, options: Json) -> None:
         self._control, self._service, self._tier, self._options = control, service, tier, options
         self._children: dict[int, Child] = {}
-        self._spares: deque[Child] = deque()
+        self._spares: set[int] = set()
         self._fates: OrderedDict[int, str] = OrderedDict()
         self._count = self._stillborn = 0
         self._not_before = 0.0
@@ -103,21 +106,28 @@ class Nursery:
             data = self._control.recv(MESSAGE)
             if data:
                 order = json.loads(data)
-                {"activate": self._activate, "fate": self._tell_fate, "release": self._release}[order["kind"]](order)
+                actions = {"want": self._want, "taken": self._taken, "release": self._release, "fate": self._tell_fate}
+                actions[order["kind"]](order)
                 return True
         return False
 
-    def _activate(self, order: Json) -> None:
+    def _want(self, order: Json) -> None:
         try:
-            child = self._spares.popleft() if self._spares else self._fork_somehow(order)
+            self._hand_out(self._fork_somehow(order))
         except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
             self._control.send(json.dumps({"error": describe(error)}).encode())
-            return
-        assert child.connection is not None  # noqa: S101
-        send_fds(self._control, [json.dumps({"id": child.id}).encode()], [child.connection.fileno(), child.pidfd])
-        child.connection.close()
-        child.connection = None
+
+    def _taken(self, order: Json) -> None:
+        self._spares.discard(order["id"])
+        self._stillborn = 0
         self._release(order)
+
+    def _hand_out(self, child: Child) -> None:
+        assert child.connection is not None  # noqa: S101 - this is the only place that gives it away
+        with child.connection as connection:
+            send_fds(self._control, [json.dumps({"spare": child.id}).encode()], [connection.fileno(), child.pidfd])
+        child.connection = None
+        self._spares.add(child.id)
 
     def _release(self, order: Json) -> None:
         for number in order["release"]:
@@ -131,11 +141,12 @@ class Nursery:
             waiting.register(child.pidfd, POLLIN)
             if waiting.poll(500):
                 self._bury(child)
-        self._control.send(json.dumps({"fate": self._fates.get(order["id"], "still running, but its connection is closed")}).encode())
+        fate = self._fates.get(order["id"], "still running, but its connection is closed")
+        self._control.send(json.dumps({"fate": fate}).encode())
 
     def _refill(self) -> None:
         try:
-            self._spares.append(self._fork())
+            self._hand_out(self._fork())
         except OSError:
             self._not_before = time.monotonic() + RETRY
 
@@ -152,8 +163,7 @@ class Nursery:
         return self._fork()
 
     def _fork(self) -> Child:
-        if (threads := kernel.thread_count()) != 1:
-            raise RuntimeError(f"the warmed parent has {threads} threads; a fork of it could hang: warm() must import only")
+        check_threads()
         number, mine, theirs = self._count + 1, *socketpair(AF_UNIX, SOCK_STREAM)
         workspace = self._base if self._tier == "namespaces" else f"{self._base}/{number}"
         parent = os.getpid()
@@ -161,11 +171,11 @@ class Nursery:
             if self._tier == "namespaces":
                 namespaces.prepare_fork()
             else:
-                Path(workspace).mkdir()
+                Path(workspace).mkdir(exist_ok=True)
             pid = os.fork()
         except OSError:
-            mine.close(), theirs.close()
-            shutil.rmtree(workspace, ignore_errors=True) if self._tier != "namespaces" else None
+            mine.close()
+            theirs.close()
             raise
         if pid == 0:
             self._become(theirs, mine, workspace, parent)
@@ -201,8 +211,8 @@ class Nursery:
         self._poll.unregister(child.pidfd)
         os.close(child.pidfd)
         del self._children[child.id]
-        if child in self._spares:
-            self._spares.remove(child)
+        if child.id in self._spares:
+            self._spares.remove(child.id)
             self._stillborn += 1
         self._fates[child.id] = fate
         while len(self._fates) > 64:
@@ -212,6 +222,16 @@ class Nursery:
         if self._tier != "namespaces":
             bury_orphans({child.pid for child in self._children.values()})
             shutil.rmtree(child.workspace, ignore_errors=True)
+
+
+def check_threads() -> None:
+    """Refuse to go on with more than one thread.
+
+    Raises:
+        RuntimeError: If there is another one; a lock that it holds would stay locked in every fork.
+    """
+    if (threads := kernel.thread_count()) != 1:
+        raise RuntimeError(f"the warmed parent has {threads} threads; a fork could hang: warm() must import only")
 
 
 def _fate(status: int) -> str:
@@ -247,6 +267,7 @@ def main(arguments: list[str]) -> int:
     kernel.adopt_orphans()
     try:
         service = build(Target(order["factory"], order["arguments"]))
+        check_threads()
     except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
         control.send(json.dumps({"error": describe(error)}).encode())
         return 1

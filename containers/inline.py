@@ -1,8 +1,8 @@
 """The service in this very process: no start-up, no copy of the libraries, and no protection.
 
-There is NO isolation and NO deadline: a crash of the service is a crash of the caller, a hang hangs it, and what the service changes in the process
-(files, environment, globals of modules) stays changed. ``renew`` replaces the service object only. Requests and replies are copied
-as JSON, so that a service behaves here exactly as it does behind a socket.
+There is NO isolation and NO deadline: a crash of the service is a crash of the caller, a hang hangs it, and what the
+service changes in the process (files, environment, globals of modules) stays changed. ``renew`` replaces the service
+object only. Requests and replies are copied as JSON, so that a service behaves here exactly as it does behind a socket.
 """
 
 from __future__ import annotations

@@ -39,19 +39,19 @@ def setns(fd: int, kind: int) -> None:
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """See mount(2)."""
+    """Mount a file system, or change a mount; see the manual page of mount, section 2."""
     names = [text.encode() or None for text in (source, target, kind, options)]
     _check(_libc.mount(names[0], names[1], names[2], ctypes.c_ulong(flags), names[3]), f"mount {target}")
 
 
 def make_tree_read_only(path: str) -> None:
     """Make every mount at and below ``path`` read-only and without set-uid programs."""
-    attributes = (ctypes.c_uint64 * 4)(RDONLY | NOSUID, 0, 0, 0)  # struct mount_attr: set, clear, propagation, user namespace
-    recursive = 0x8000
-    _check(
-        _libc.syscall(ctypes.c_long(_MOUNT_SETATTR), -100, path.encode(), recursive, ctypes.byref(attributes), ctypes.c_size_t(32)),
-        "mount_setattr",
-    )
+    here, recursive = -100, 0x8000
+    attributes = (ctypes.c_uint64 * 4)(RDONLY | NOSUID, 0, 0, 0)  # struct mount_attr: set, clear, propagation, user
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    number = ctypes.c_long(_MOUNT_SETATTR)
+    result = _libc.syscall(number, here, path.encode(), recursive, ctypes.byref(attributes), size)
+    _check(result, f"mount_setattr {path}")
 
 
 def die_with_parent() -> None:
@@ -75,7 +75,7 @@ def drop_privileges() -> None:
 
 
 def limit(data: int | None) -> None:
-    """Leave no core files, take at most ``data`` bytes of private memory, and be the first to go when memory runs out."""
+    """Leave no core files, take at most ``data`` bytes of private memory, and be the first to go when memory ends."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if data is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (data, data))

@@ -1,12 +1,14 @@
 """The tier ``namespaces``: what a sandbox can see and reach when the kernel lets an ordinary user build namespaces.
 
-    warmed parent   new user, pid, mount, ipc, uts and network namespaces; every mount read-only; no device but five harmless ones; no way on into
-                    another user namespace. It is process 1 of its pid namespace: when it ends, for whatever reason, the kernel ends all below it.
-    each sandbox    new pid, mount, ipc and uts namespaces of its own; fresh tmpfs on /tmp, /var/tmp, /dev/shm and /run; its own /proc;
-                    no capabilities and no way back to them.
+    warmed parent   new user, pid, mount, ipc, uts and network namespaces; every mount read-only; no device but five
+                    harmless ones; no way on into another user namespace. It is process 1 of its pid namespace: when
+                    it ends, for whatever reason, the kernel ends all below it.
+    each sandbox    new pid, mount, ipc and uts namespaces of its own; fresh tmpfs on /tmp, /var/tmp, /dev/shm and
+                    /run; its own /proc; no capabilities and no way back to them.
 
-The network namespace is shared by the sandboxes of one parent (a new one costs 1 to 10 ms); it has no interface that is up.
-Not covered: there is no system-call filter, no limit on the number of processes, and the files that this user may read can be read.
+The network namespace is shared by the sandboxes of one parent (a new one costs 1 to 10 ms); it has no interface that is
+up. Not covered: there is no system-call filter, no limit on the number of processes, and the files that this user may
+read can be read.
 """
 
 from __future__ import annotations
@@ -14,13 +16,19 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from . import kernel
 from .guard import fork_under_guard
 
 WORKSPACE = "/tmp"  # noqa: S108 - a private tmpfs
-COVERS = {WORKSPACE: "size=256m,nr_inodes=16k,mode=1777", "/var/tmp": "size=16m,mode=1777", "/dev/shm": "size=64m,mode=1777", "/run": "size=1m,mode=755"}  # noqa: S108
+COVERS = {
+    WORKSPACE: "size=256m,nr_inodes=16k,mode=1777",
+    "/var/tmp": "size=16m,mode=1777",  # noqa: S108
+    "/dev/shm": "size=64m,mode=1777",  # noqa: S108
+    "/run": "size=1m,mode=755",
+}
 """Where a sandbox finds an empty tmpfs, with its limits."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PROTECTED = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi")
@@ -41,7 +49,7 @@ def available() -> bool:
 
 
 def enter(trainer: int) -> None:
-    """Return in a process that is number 1 of new namespaces; the caller itself stays behind on guard, and never returns.
+    """Return in a process that is number 1 of new namespaces; the caller itself stays behind on guard for good.
 
     Args:
         trainer: A pidfd of the process with which everything here ends.
@@ -56,7 +64,7 @@ def enter(trainer: int) -> None:
     kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV)
     Path("/proc/sys/user/max_user_namespaces").write_text("0")
     _cover_devices()
-    _cover()
+    _cover(but_not=sys.path)  # what lies there could not be imported; the sandboxes cover it
 
 
 def prepare_fork() -> None:
@@ -77,7 +85,9 @@ def isolate() -> None:
         path = f"/proc/{name}"
         if os.path.exists(path):  # noqa: PTH110
             kernel.mount(path, path, flags=kernel.BIND | kernel.REC)
-            kernel.mount("none", path, flags=kernel.BIND | kernel.REMOUNT | kernel.RDONLY | kernel.NOSUID | kernel.NODEV)
+            kernel.mount(
+                "none", path, flags=kernel.BIND | kernel.REMOUNT | kernel.RDONLY | kernel.NOSUID | kernel.NODEV
+            )
     _cover()
     socket.sethostname("sandbox")
     kernel.drop_privileges()
@@ -105,21 +115,22 @@ def _cover_devices() -> None:
     Path("/dev/fd").symlink_to("/proc/self/fd")
 
 
-def _cover() -> None:
+def _cover(but_not: Collection[str] = ()) -> None:
     """Mount an empty tmpfs over each place of ``COVERS``, and put back the code that happens to lie there."""
     for place, options in COVERS.items():
-        if not os.path.isdir(place) or os.path.islink(place):  # noqa: PTH112, PTH114
+        if place in but_not or not Path(place).is_dir() or Path(place).is_symlink():
             continue
         kept = {path: os.open(path, os.O_PATH) for path in _code_below(place)}
         kernel.mount("tmpfs", place, "tmpfs", kernel.NOSUID | kernel.NODEV, options)
         for path, fd in kept.items():
-            os.makedirs(path, exist_ok=True)  # noqa: PTH103
+            Path(path).mkdir(parents=True, exist_ok=True)
             kernel.mount(f"/proc/self/fd/{fd}", path, flags=kernel.BIND | kernel.REC)
             os.close(fd)
 
 
 def _code_below(place: str) -> list[str]:
-    """Return the directories below ``place`` from which this process imports, outermost only."""
-    package = str(Path(__file__).resolve().parents[1])
-    found = sorted({os.path.realpath(path) for path in [*sys.path, sys.prefix, package] if path.startswith(place + "/") and os.path.isdir(path)})  # noqa: PTH112
-    return [path for path in found if path.startswith(place + "/") and not any(path.startswith(other + "/") for other in found)]
+    """Return the directories below ``place`` from which this process imports, the outermost only."""
+    sources = [*sys.path, sys.prefix, str(Path(__file__).parents[1])]
+    found = {path for source in sources if (path := os.path.realpath(source)).startswith(place + "/")}
+    outermost = [path for path in found if not any(path.startswith(other + "/") for other in found)]
+    return sorted(path for path in outermost if Path(path).is_dir())

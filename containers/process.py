@@ -1,12 +1,13 @@
-"""A service in a process of its own, forked from a warmed parent: a reset is the activation of a spare that waits already.
+"""A service in a process of its own, forked from a warmed parent: a reset takes a spare that waits already.
 
-    this process --control--> warmed parent (libraries imported, one thread) --fork--> spares, sandboxes
-                 <--one socket per session------------------------------------------->  sandbox
+    this process  <--control-->  warmed parent (libraries imported, one thread)  --fork-->  spares and sandboxes
+    session       <--one socket--------------------------------------------------------->  sandbox
 
-There is one warmed parent per target in each process; every session of the process shares it. It starts on first use, is started again after it
-has died, and a fork of this process starts its own. A crash ends the sandbox and is ``SandboxLost``; a hang is killed at
-its deadline. How far a sandbox is kept apart is its ``tier``; see ``namespaces.py``. In the tier ``plain`` a sandbox has this user's rights
-on all files, and only its own directory is fresh.
+There is one warmed parent per target in each process; every session of the process shares it. It starts on first use,
+is started again after it has died, and a fork of this process starts its own. A crash ends the sandbox and is
+``SandboxLost``; a hang is killed at its deadline. How far a sandbox is kept apart is its ``tier``; see
+``namespaces.py``. In the tier ``plain`` a sandbox has this user's rights on all files, and only its own directory is
+fresh.
 
 Linux only.
 """
@@ -39,9 +40,10 @@ class ProcessRuntime:
     """Opens services in forked processes.
 
     Args:
-        reuse: Episodes that one sandbox serves while it is healthy; ``renew`` then does nothing in between, and the next ``reset`` operation
-            must rebuild the service's world. It saves the fork (2 ms for a small service, 20 ms with a CAD kernel loaded), and
-            whatever an episode leaves in the process stays: only for services that run no code of an agent.
+        reuse: Episodes that one sandbox serves while it is healthy; ``renew`` then does nothing in between, and the
+            next ``reset`` operation must rebuild the service's world. It saves the fork (2 ms for a small service, 20
+            ms with a CAD kernel loaded), and whatever an episode leaves in the process stays: only for services that
+            run no code of an agent.
         spares: Sandboxes that wait, forked, for the next ``renew``.
         deadline: Seconds that a request may take by default.
         memory: Bytes of private memory that a sandbox may have, or ``None``.
@@ -51,7 +53,12 @@ class ProcessRuntime:
     name = "process"
 
     def __init__(
-        self, reuse: int = 1, spares: int = 1, deadline: float = DEADLINE, memory: int | None = MEMORY, tier: str = "auto"
+        self,
+        reuse: int = 1,
+        spares: int = 1,
+        deadline: float = DEADLINE,
+        memory: int | None = MEMORY,
+        tier: str = "auto",
     ) -> None:
         if sys.platform != "linux":
             raise OSError("the runtime 'process' needs Linux; 'inline' runs everywhere")
@@ -62,7 +69,6 @@ class ProcessRuntime:
         self._zygotes: dict[tuple[str, bytes], Zygote] = {}
         self._sessions: weakref.WeakSet[ProcessSession] = weakref.WeakSet()
         self._lock = threading.RLock()
-        _runtimes.add(self)
 
     @property
     def tier(self) -> str:
@@ -79,6 +85,7 @@ class ProcessRuntime:
         """Have a warmed parent for the target running, without waiting until it is warm."""
         key = target.factory, dumps(dict(target.arguments))
         with self._lock:
+            _running.add(self)
             zygote = self._zygotes.get(key)
             if zygote is None or not zygote.alive:
                 if zygote is not None:
@@ -93,6 +100,7 @@ class ProcessRuntime:
         with self._lock:
             while self._zygotes:
                 self._zygotes.popitem()[1].close()
+            _running.discard(self)
 
     def forget(self) -> None:
         """Let go of everything in a fork of the process that owns it."""
@@ -223,7 +231,7 @@ class ProcessSession:
 
     def _take_spare(self, release: list[int]) -> None:
         self._zygote = self._runtime.prepare(self._target)
-        sandbox = self._zygote.activate(release)
+        sandbox = self._zygote.take(release)
         channel = Channel(sandbox.connection)
         try:
             channel.read(0, time.monotonic() + self._runtime.deadline)
@@ -244,17 +252,19 @@ class ProcessSession:
         return type(error)(self._lost)
 
 
-_runtimes: weakref.WeakSet[ProcessRuntime] = weakref.WeakSet()
+_running: set[ProcessRuntime] = set()
+"""The runtimes that have processes."""
 
 
 def _close_all() -> None:
-    for runtime in list(_runtimes):
+    for runtime in list(_running):
         runtime.close()
 
 
 def _forget_all() -> None:
-    for runtime in list(_runtimes):
+    for runtime in list(_running):
         runtime.forget()
+    _running.clear()
 
 
 atexit.register(_close_all)

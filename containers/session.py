@@ -79,9 +79,7 @@ class Runtime(Protocol):
 
 
 class Session(Protocol):
-    """A service running in a runtime. Not thread-safe; one request at a time. A new session renews itself on first
-    use.
-    """
+    """A service running in a runtime. Not thread-safe; one request at a time. The first use renews it."""
 
     runtime: str
     """``inline``, ``process`` or ``docker``."""
@@ -113,7 +111,10 @@ class Session(Protocol):
         ...
 
     def receive(self, deadline: float | None = None) -> Json:
-        """Wait for the answer to the last request, at most ``deadline`` seconds (default: the session's own) since it was sent.
+        """Wait for the answer to the last request.
+
+        Args:
+            deadline: Seconds since it was sent after which to give up; the session's own by default.
 
         Raises:
             SandboxLost, SandboxTimeout, SandboxFault: See the module's docstring. After the first two, only ``renew``

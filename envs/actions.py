@@ -5,14 +5,14 @@
     "tool"      {"tool": index, "arguments": JSON text}    programs
     "discrete"  MultiDiscrete([tools, bin, bin, ...])      PPO of stable-baselines3, CleanRL (see ``discrete.py``)
 
-A view parses any action into a call or an error result, encodes a call as an action, and has a space whose samples are valid calls. It knows the
-tools' schemas, nothing of what they do.
+A view parses any action into a call or an error result, encodes a call as an action, and has a space whose samples are
+valid calls. It knows the tools' schemas, nothing of what they do.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar, Protocol
 
@@ -21,11 +21,12 @@ from gymnasium.spaces import Dict, Discrete, Space
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from numpy.typing import NDArray
 
-from ..simulators.base import Json, ToolCall, ToolResult
-from ..simulators.tools import Tool
+from ..simulators.base import Json, ToolCall, ToolFault, ToolResult
+from ..simulators.tools import Tool, nearest, shown
 from .parsing import LONGEST_ACTION, parse_arguments, parse_call
 from .sampling import sample_arguments
 from .spaces import UnicodeText
+from .tasks.base import SUBMIT
 
 
 class NotEncodable(ValueError):
@@ -64,6 +65,22 @@ def call_text(call: ToolCall) -> str:
     return json.dumps(call.to_json(), ensure_ascii=False)
 
 
+def refusal(tools: Mapping[str, Tool], call: ToolCall) -> ToolResult | None:
+    """Return why a call is refused before it is sent, if it is: no such tool, or a ``submit`` with other arguments."""
+    if call.name not in tools:
+        like = nearest(call.name, tools)
+        return ToolResult.failure(
+            "unknown_tool", f"there is no tool {shown(call.name)}", f"tools: {', '.join(tools)}", like
+        )
+    if call.name != SUBMIT:
+        return None
+    try:
+        tools[SUBMIT].validate(call.arguments)
+    except ToolFault as fault:
+        return fault.result
+    return None
+
+
 class CallText(UnicodeText):
     """Strings; the sampled ones are valid calls of the given tools."""
 
@@ -72,7 +89,7 @@ class CallText(UnicodeText):
         self.schemas = tuple(schemas)
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """Return the text of a random valid call; with ``mask`` or ``probability`` a random string, as ``Text.sample``."""
+        """Return the text of a random valid call; with ``mask`` or ``probability`` do as ``Text.sample``."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
         name, schema = self.schemas[int(self.np_random.integers(len(self.schemas)))]
@@ -165,17 +182,28 @@ class ToolView:
         try:
             index, text = int(action["tool"]), action["arguments"]
             if not 0 <= index < len(self.names):
-                return ToolResult.failure("unknown_tool", f"there is no tool {index}", f"tools are numbered 0 to {len(self.names) - 1}")
+                return ToolResult.failure(
+                    "unknown_tool", f"there is no tool {index}", f"tools are numbered 0 to {len(self.names) - 1}"
+                )
         except (TypeError, KeyError, ValueError, IndexError, OverflowError):
-            return ToolResult.failure("malformed", "an action is a dictionary of 'tool' (an index) and 'arguments' (JSON text)")
-        arguments = parse_arguments(text) if isinstance(text, str) else ToolResult.failure("malformed", "'arguments' must be JSON text")
+            return ToolResult.failure(
+                "malformed", "an action is a dictionary of 'tool' (an index) and 'arguments' (JSON text)"
+            )
+        arguments = (
+            parse_arguments(text)
+            if isinstance(text, str)
+            else ToolResult.failure("malformed", "'arguments' must be JSON text")
+        )
         return arguments if isinstance(arguments, ToolResult) else ToolCall(self.names[index], arguments)
 
     def encode(self, call: ToolCall) -> Json:
         """Return the tool's index and the arguments as JSON text."""
         if call.name not in self.names:
             raise NotEncodable(f"no tool {call.name!r} in this environment")
-        return {"tool": np.int64(self.names.index(call.name)), "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
+        return {
+            "tool": np.int64(self.names.index(call.name)),
+            "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
+        }
 
     def mask(self) -> None:
         """Return nothing."""

@@ -1,7 +1,7 @@
-"""What every task family is held to, as plain functions: ``check_family("cad.plate")`` returns one ``Check`` for each rule.
+"""What every task family is held to, as plain functions: ``check_family("cad.plate")`` gives one ``Check`` per rule.
 
     spaces       Gymnasium's own checker has no complaint, in any action view
-    tasks        an id makes its task again; wordings are complete and differ; splits share neither content nor instruction
+    tasks        an id makes its task again; wordings are complete; splits share neither content nor instruction
     oracle       the family's solution scores 1.0 in every split at every difficulty
     blind        ... and makes the same calls if it is shown neither goal nor scene
     floor        doing nothing, and random calls, score at most 0.1
@@ -22,7 +22,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 from gymnasium.utils.env_checker import check_env
@@ -31,7 +31,8 @@ from ..rewards.base import SUCCESS, Outcome
 from ..simulators.base import Json, ToolCall, ToolResult
 from ..traces.reader import canonical, read
 from ..traces.replay import replay
-from .env import VIEWS, StepReturn, ToolEnv, play_oracle
+from .env import VIEWS, StepReturn, ToolEnv
+from .oracle import play_oracle
 from .registration import env_id
 from .tasks import family as family_of
 from .tasks import task_from_id
@@ -121,10 +122,16 @@ def check_tasks(name: str, effort: Effort) -> str:
         for index in range(effort.drawn):
             task = family.task(index, split, DIFFICULTIES[index % len(DIFFICULTIES)])
             _require(task_from_id(task.id) == task, f"{task.id} makes another task the second time")
-            _require(not re.search(r"[{}]", task.instruction) or "{" in json.dumps(task.stated), f"{task.id}: unfilled wording: {task.instruction}")
-            for key in (task.instruction, _content(task)):
+            _require(
+                not re.search(r"[{}]", task.instruction) or "{" in json.dumps(task.stated),
+                f"{task.id}: unfilled wording: {task.instruction}",
+            )
+            for key in (_content(task), json.dumps([task.instruction, task.scene], sort_keys=True)):
                 other = seen.setdefault(key, (split, task.id))
-                _require(other[0] == split, f"{task.id} ({split}) and {other[1]} ({other[0]}) are the same task: {task.instruction}")
+                _require(
+                    other[0] == split,
+                    f"{task.id} ({split}) and {other[1]} ({other[0]}) are the same task: {task.instruction}",
+                )
             count += 1
     return f"{count} tasks, {len(family.templates)} wordings"
 
@@ -138,7 +145,10 @@ def check_oracle(name: str, effort: Effort) -> str:
 
 def _solved(env: ToolEnv, options: Json) -> int:
     _, reward, _, _, info = play_oracle(env, options=options)
-    _require(reward >= SUCCESS, f"{info['task_id']}: the oracle scores {reward:.3f} ({info['reward_terms']}) after {info['step']} calls: {info['instruction']}")
+    _require(
+        reward >= SUCCESS,
+        f"{info['task_id']}: the oracle scores {reward:.3f} {info['reward_terms']}: {info['instruction']}",
+    )
     return int(info["step"])
 
 
@@ -212,7 +222,10 @@ def check_mutants(name: str, effort: Effort) -> str:
                 escaped.append(f"{env.task.id}: {what}")
     changed = caught + len(escaped)
     _require(changed > 0, "no mutant changes the artifacts")
-    _require(caught >= MUTANTS_CAUGHT * changed, f"{len(escaped)} of {changed} mutants still score 1.0: {'; '.join(escaped[:4])}")
+    _require(
+        caught >= MUTANTS_CAUGHT * changed,
+        f"{len(escaped)} of {changed} mutants still score 1.0: {'; '.join(escaped[:4])}",
+    )
     return f"{caught} of {changed} mutants with other artifacts lose"
 
 
@@ -241,7 +254,7 @@ def check_fork(name: str, effort: Effort) -> str:
 def check_replay(name: str, effort: Effort) -> str:
     """A trace replays, is the same for the same seed, and its outcome scores the same again."""
     with tempfile.TemporaryDirectory() as folder, _env(name, effort, trace=folder) as env:
-        traces: list[Any] = []
+        traces, reward = list[Any](), 0.0
         for _ in range(2):
             reward = play_oracle(env, seed=5)[1]
             env.close()
@@ -291,7 +304,9 @@ def _content(task: Task) -> str:
 
 
 def _everywhere(effort: Effort) -> Iterator[Json]:
-    return ({"split": s, "index": i, "difficulty": d} for s in SPLITS for d in DIFFICULTIES for i in range(effort.tasks))
+    return (
+        {"split": s, "index": i, "difficulty": d} for s in SPLITS for d in DIFFICULTIES for i in range(effort.tasks)
+    )
 
 
 def recorded_oracle(env: ToolEnv, options: Json) -> tuple[list[ToolCall], list[ToolResult]]:
@@ -303,11 +318,11 @@ def recorded_oracle(env: ToolEnv, options: Json) -> tuple[list[ToolCall], list[T
     while True:
         calls.append(call)
         over = any(env.step(env.encode(call))[2:4])
-        results.append(env.last_result)
+        results.append(env.episode.result)
         if over:
             solution.close()
             return calls, results
-        call = solution.send(env.last_result)
+        call = solution.send(env.episode.result)
 
 
 def _played(env: ToolEnv, calls: Sequence[ToolCall], options: Json) -> float:
@@ -333,7 +348,9 @@ def _rest(env: ToolEnv, calls: Sequence[ToolCall]) -> list[Any]:
 
 
 def _difference(first: Sequence[Any], second: Sequence[Any]) -> str:
-    return next((f"{a} against {b}" for a, b in zip(first, second, strict=False) if a != b), "one stops before the other")
+    return next(
+        (f"{a} against {b}" for a, b in zip(first, second, strict=False) if a != b), "one stops before the other"
+    )
 
 
 def _left(env: ToolEnv) -> Any:
@@ -346,8 +363,8 @@ def mutate(calls: Sequence[ToolCall], rng: random.Random, kind: int) -> tuple[st
     Args:
         calls: The solution.
         rng: Chooses the place.
-        kind: Chooses the fault, modulo 4: a call dropped, two neighbours swapped, a number changed, a word changed. Where there
-            is no place for it, a call is dropped.
+        kind: Chooses the fault, modulo 4: a call dropped, two neighbours swapped, a number changed, a word changed.
+            Where there is no place for it, a call is dropped.
     """
     work = [i for i, call in enumerate(calls) if call.name != SUBMIT] or [0]
     place = rng.choice(work)
@@ -393,5 +410,5 @@ def _with(value: Any, path: tuple[Any, ...], changed: Any) -> Any:
     if not path:
         return changed
     if isinstance(value, dict):
-        return {**value, path[0]: _with(value[path[0]], path[1:], changed)}
+        return cast("Json", {**value, path[0]: _with(value[path[0]], path[1:], changed)})
     return [_with(inner, path[1:], changed) if i == path[0] else inner for i, inner in enumerate(value)]

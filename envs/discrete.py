@@ -1,9 +1,10 @@
 """The discrete view: a call as a row of small integers, for learners that know neither text nor JSON.
 
-The first number chooses the tool, the k-th of the others chooses the value of that tool's k-th argument out of a list which both sides can compute:
-for a number the numbers of the instruction and a small grid within the bounds; for an enumeration its members; for a string the quoted and the
-path-like words of the instruction and of the latest observation. An optional argument can also be left out. A bin beyond the end of a list
-starts over from its beginning, so that every action is a valid call; the mask says which bins are of use to at least one tool.
+The first number chooses the tool, the k-th of the others chooses the value of that tool's k-th argument out of a list
+which both sides can compute: for a number the numbers of the instruction and a small grid within the bounds; for an
+enumeration its members; for a string the quoted and the path-like words of the instruction and of the latest
+observation. An optional argument can also be left out. A bin beyond the end of a list starts over from its beginning,
+so that every action is a valid call; the mask says which bins are of use to at least one tool.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def words_in(text: str) -> list[str]:
         >>> words_in("Rename 'a b' in /srv/log.txt.")
         ['a b', '/srv/log.txt']
     """
-    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(text)]
+    quoted = ["".join(groups) for groups in _QUOTED.findall(text)]
     return _distinct([*quoted, *_PATHLIKE.findall(_QUOTED.sub(" ", text))])
 
 
@@ -71,15 +72,23 @@ class DiscreteView:
 
     def see(self, instruction: str, text: str) -> None:
         """Compute the choices of every argument from what the agent has read."""
-        self._choices = [[_choices(schema, name, instruction, text) for name in _arguments(schema)] for _, schema in self._tools]
+        self._choices = [
+            [_choices(schema, name, instruction, text) for name in _arguments(schema)] for _, schema in self._tools
+        ]
 
     def parse(self, action: Any) -> ToolCall | ToolResult:
         """Return the chosen call; an array of another shape or range is an error result."""
         row = np.asarray(action)
         if row.shape != self.space.shape or row.dtype.kind not in "iu" or not self.space.contains(row.astype(np.int64)):
-            return ToolResult.failure("malformed", f"an action is {1 + self._slots} integers: a tool below {len(self._tools)} and bins below {BINS}")
+            return ToolResult.failure(
+                "malformed",
+                f"an action is {1 + self._slots} integers: a tool below {len(self._tools)} and bins below {BINS}",
+            )
         name, schema = self._tools[int(row[0])]
-        picked = {key: options[int(bin_) % len(options)] for key, options, bin_ in zip(_arguments(schema), self._choices[int(row[0])], row[1:], strict=False)}
+        picked = {
+            key: options[int(bin_) % len(options)]
+            for key, options, bin_ in zip(_arguments(schema), self._choices[int(row[0])], row[1:], strict=False)
+        }
         return ToolCall(name, {key: value for key, value in picked.items() if value is not LEFT_OUT})
 
     def encode(self, call: ToolCall) -> NDArray[np.int64]:
@@ -89,13 +98,18 @@ class DiscreteView:
             raise NotEncodable(f"no such call in this environment: {call}")
         row = np.zeros(1 + self._slots, np.int64)
         row[0] = tool
-        for slot, (key, options) in enumerate(zip(_arguments(self._tools[tool][1]), self._choices[tool], strict=True), 1):
+        for slot, (key, options) in enumerate(
+            zip(_arguments(self._tools[tool][1]), self._choices[tool], strict=True), 1
+        ):
             row[slot] = _position(options, call.arguments.get(key, LEFT_OUT), f"{call.name}({key})")
         return row
 
     def mask(self) -> NDArray[np.bool_]:
         """Return the flat mask, shape (sum of the space's ``nvec``,), that sb3-contrib's ``MaskablePPO`` takes."""
-        longest = [max((len(options[slot]) for options in self._choices if slot < len(options)), default=1) for slot in range(self._slots)]
+        longest = [
+            max((len(options[slot]) for options in self._choices if slot < len(options)), default=1)
+            for slot in range(self._slots)
+        ]
         bins = [np.arange(BINS) < size for size in longest]
         return np.concatenate([np.ones(len(self._tools), np.bool_), *bins])
 
@@ -122,8 +136,14 @@ def _values(schema: Json, definitions: Mapping[str, Json], instruction: str, tex
     if kind in ("integer", "number"):
         return iter(_numbers(schema, instruction))
     if kind == "string":
-        return iter(_distinct([*schema.get("examples", []), *words_in(instruction), *words_in(text)]) or [""])
+        return iter(_words(schema, instruction, text))
     return iter(_composed(schema, definitions, instruction))
+
+
+def _words(schema: Json, instruction: str, text: str) -> list[str]:
+    least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
+    words: list[str] = [*schema.get("examples", []), *words_in(instruction), *words_in(text)]
+    return _distinct(word for word in words if least <= len(word) <= most) or ["a" * least]
 
 
 def _numbers(schema: Json, instruction: str) -> list[float | int]:
@@ -140,7 +160,12 @@ def _bounded(schema: Json) -> bool:
 
 def _composed(schema: Json, definitions: Mapping[str, Json], instruction: str) -> list[Any]:
     """Offer a few fixed values for arrays and objects, and the instruction's numbers as an array where they fit."""
-    wrapped: Json = {"type": "object", "properties": {"value": schema}, "required": ["value"], "$defs": dict(definitions)}
+    wrapped: Json = {
+        "type": "object",
+        "properties": {"value": schema},
+        "required": ["value"],
+        "$defs": dict(definitions),
+    }
     fixed = [sample_arguments(wrapped, np.random.default_rng(seed))["value"] for seed in range(4)]
     flat = schema.get("type") == "array" and resolved(schema.get("items") or {}, definitions).get("type") == "number"
     return [numbers_in(instruction), *fixed] if flat else fixed
@@ -148,7 +173,9 @@ def _composed(schema: Json, definitions: Mapping[str, Json], instruction: str) -
 
 def _position(options: Sequence[Any], value: Any, what: str) -> int:
     for place, option in enumerate(options):
-        if option is value or (option is not LEFT_OUT and option == value and isinstance(option, bool) == isinstance(value, bool)):
+        if option is value or (
+            option is not LEFT_OUT and option == value and isinstance(option, bool) == isinstance(value, bool)
+        ):
             return place
     raise NotEncodable(f"{what}: the value {value!r} is not among the choices of the discrete view")
 

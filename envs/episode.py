@@ -1,9 +1,13 @@
-"""One episode as data: the task, the last call and its result, the application's last view, how it ended. It does nothing by itself."""
+"""One episode as data: the task, the last call and its result, the application's last view, how it ended.
+
+It does nothing by itself.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +17,13 @@ from ..simulators.tools import Tool
 from .tasks.base import SUBMIT, Task
 
 UNSCORED = -1.0
-"""Stands in ``info["reward_terms"]`` for a term without a value, which is not 0. (NaN would be unequal to itself, and two equal steps then differ.)"""
+"""Stands in ``info["reward_terms"]`` for a term without a value, which is not 0. (NaN would be unequal to itself, and
+two equal steps then differ.)"""
 UNREADABLE = "?"
 """Stands among an outcome's calls for an action that could not be read."""
 NO_VIEW: Json = {"text": "", "features": [], "image": None, "state_hash": ""}
 READY = ToolResult(True, "")
+LOST = ToolResult(False, "the sandbox was lost")
 
 
 def submit(answer: str = "") -> None:
@@ -40,7 +46,8 @@ class Episode:
     task: Task
     max_steps: int
     view: Json = field(default_factory=lambda: dict(NO_VIEW))
-    """The application's last view: ``text``, ``features``, ``image`` (base64 of a PNG file, or nothing), ``state_hash``."""
+    """The application's last view: ``text``, ``features``, ``image`` (base64 of a PNG file, or nothing),
+    ``state_hash``."""
     step: int = 0
     calls: list[str] = field(default_factory=list[str])
     call: ToolCall | None = None
@@ -84,7 +91,7 @@ class Episode:
         Args:
             terms: The names of the family's reward terms.
         """
-        values = self.score.terms if self.score is not None else {}
+        values: Mapping[str, float | None] = self.score.terms if self.score is not None else {}
         return {
             "task_id": self.task.id,
             "instruction": self.task.instruction,

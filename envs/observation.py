@@ -1,12 +1,12 @@
 """What the agent is shown: a flat dictionary, the same for every domain.
 
     key          space                        meaning
-    text         UnicodeText                  at reset the instruction and the application's view, then the result of the last call
+    text         UnicodeText                  at reset the instruction and the application's view, then the last result
     status       Discrete(4)                  see ``STATUSES``
     step         Box(0, MOST_STEPS, (1,))     calls made
     budget_left  Box(0, MOST_STEPS, (1,))     calls left before the episode is cut
-    features     Box((n,), float32)           the application's numbers, then the instruction's first 16 numbers, padded with 0
-    image        Box(0, 255, (224, 224, 3))   only with ``images=True``: the application's picture, black where it shows none
+    features     Box((n,), float32)           the application's numbers, then the instruction's first 16 numbers
+    image        Box(0, 255, (224, 224, 3))   with ``images=True``: the application's picture, or black
 
 The discrete view has no ``text``: those who act by numbers cannot read.
 """
@@ -28,7 +28,8 @@ from .episode import Episode
 from .spaces import UnicodeText
 
 STATUSES = ("ok", "error", "ended", "lost")
-"""``ok``: the last call worked (also after a reset); ``error``: it was refused; ``ended``: submitted; ``lost``: the sandbox failed."""
+"""``ok``: the last call worked (also after a reset); ``error``: it was refused; ``ended``: submitted; ``lost``: the
+sandbox failed."""
 MOST_STEPS = 1000
 LONGEST_TEXT = 16_384
 """Characters of the longest observation; of a longer text its head and tail are shown."""
@@ -71,10 +72,10 @@ def observe(episode: Episode, space: Dict) -> Json:
 
 def status(episode: Episode) -> int:
     """Return the index in ``STATUSES``."""
-    if episode.infra_error:
-        return STATUSES.index("lost")
     if episode.terminated:
         return STATUSES.index("ended")
+    if episode.infra_error:
+        return STATUSES.index("lost")
     return STATUSES.index("error" if episode.result.error else "ok")
 
 

@@ -1,9 +1,10 @@
-"""Reads a tool call out of what a language model wrote. Every text gets an answer: a call, or an error result that says what was wrong.
+"""Reads a tool call out of what a language model wrote: every text gives a call, or an error result that says why not.
 
-Accepted: ``{"name": ..., "arguments": {...}}`` in the spellings that models use (``function`` or ``tool`` for the name, ``parameters``, ``args`` or
-``input`` for the arguments, the OpenAI envelope ``{"type": "function", "function": {...}}``, a ``tool_calls`` list of one, arguments as a JSON string),
-bare, inside a code fence, inside ``<tool_call>`` tags, or as the one JSON object within prose. Refused: two calls in one turn, a repeated key
-(which of the two is meant?), NaN and infinity, oversized text. Nothing is executed and nothing is guessed about values.
+Accepted: ``{"name": ..., "arguments": {...}}`` in the spellings that models use (``function`` or ``tool`` for the name,
+``parameters``, ``args`` or ``input`` for the arguments, the OpenAI envelope ``{"type": "function", "function":
+{...}}``, a ``tool_calls`` list of one, arguments as a JSON string), bare, inside a code fence, inside ``<tool_call>``
+tags, or as the one JSON object within prose. Refused: two calls in one turn, a repeated key (which of the two is
+meant?), NaN and infinity, oversized text. Nothing is executed and nothing is guessed about values.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from ..simulators.base import Json, ToolCall, ToolResult
 from ..simulators.tools import shown
@@ -46,7 +47,9 @@ def parse_call(text: str) -> ToolCall | ToolResult:
         'malformed'
     """
     if len(text) > LONGEST_ACTION:
-        return ToolResult.failure("limit", f"an action of {len(text)} characters is too long", f"at most {LONGEST_ACTION} characters")
+        return ToolResult.failure(
+            "limit", f"an action of {len(text)} characters is too long", f"at most {LONGEST_ACTION} characters"
+        )
     try:
         return _call(_only_object(text))
     except _Refused as refused:
@@ -56,11 +59,15 @@ def parse_call(text: str) -> ToolCall | ToolResult:
 def parse_arguments(text: str) -> Json | ToolResult:
     """Return the JSON object that a text holds, or an error result; empty text stands for no arguments."""
     if len(text) > LONGEST_ACTION:
-        return ToolResult.failure("limit", f"arguments of {len(text)} characters are too long", f"at most {LONGEST_ACTION} characters")
+        return ToolResult.failure(
+            "limit", f"arguments of {len(text)} characters are too long", f"at most {LONGEST_ACTION} characters"
+        )
     try:
         return _as_object(text.strip() or "{}", "the arguments")
     except _Refused as refused:
-        return ToolResult.failure("malformed", str(refused), 'write the arguments as a JSON object, such as {"name": "value"}')
+        return ToolResult.failure(
+            "malformed", str(refused), 'write the arguments as a JSON object, such as {"name": "value"}'
+        )
 
 
 def _only_object(text: str) -> Json:
@@ -84,7 +91,7 @@ def _named(value: Json) -> bool:
 
 
 def _scan(text: str, problems: list[str]) -> Iterator[Json]:
-    """Yield every JSON object that stands in the text, outermost ones only; say of each other brace why it starts none."""
+    """Yield the outermost JSON objects of a text; note of each other brace why it starts none."""
     position, tries = text.find("{"), 0
     while position >= 0 and tries < MOST_OBJECTS:
         tries += 1
@@ -115,7 +122,10 @@ def _refuse_depth(value: list[Any]) -> None:
     """Refuse what is nested deeper than any call, so that nothing after this walks into it."""
     level: list[Any] = [value]
     for _ in range(DEEPEST_ACTION):
-        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if isinstance(inner, dict | list)]
+        inner: list[Any] = []
+        for above in level:
+            inner += cast("Json", above).values() if isinstance(above, dict) else above
+        level = [below for below in inner if isinstance(below, dict | list)]
         if not level:
             return
     raise _Refused(f"the JSON is nested more than {DEEPEST_ACTION} levels deep")
@@ -158,20 +168,19 @@ def _call(value: Json) -> ToolCall:
     name = next((value[key] for key in NAME_KEYS if isinstance(value.get(key), str)), None)
     if name is None:
         raise _Refused(f"the object has no name of a tool; its keys are {shown(sorted(value))}")
-    arguments: Any = next((value[key] for key in ARGUMENT_KEYS if key in value), {})
+    arguments: Any = next((value[key] for key in ARGUMENT_KEYS if key in value), None)
     if isinstance(arguments, str):
-        arguments = _as_object(arguments.strip() or "{}", "the arguments")
+        return ToolCall(name.strip(), _as_object(arguments.strip() or "{}", "the arguments"))
     if arguments is not None and not isinstance(arguments, dict):
         raise _Refused(f"the arguments must be a JSON object, not {shown(arguments)}")
-    return ToolCall(name.strip(), arguments or {})  # pyright: ignore[reportUnknownArgumentType]
+    return ToolCall(name.strip(), cast("Json", arguments or {}))
 
 
 def _unwrapped(value: Json) -> Json:
     """Take off the envelopes of the chat interfaces."""
-    calls = value.get("tool_calls")
-    if isinstance(calls, list):
-        if len(calls) != 1 or not isinstance(calls[0], dict):  # pyright: ignore[reportUnknownArgumentType]
-            raise _Refused("an action holds one call, 'tool_calls' holds another number")
-        value = calls[0]
-    inner = value.get("function")
-    return inner if isinstance(inner, dict) else value  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value.get("tool_calls"), list):
+        calls: list[Any] = value["tool_calls"]
+        if len(calls) != 1 or not isinstance(calls[0], dict):
+            raise _Refused(f"an action holds one call, 'tool_calls' holds {len(calls)} things")
+        value = cast("Json", calls[0])
+    return value["function"] if isinstance(value.get("function"), dict) else value

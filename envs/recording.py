@@ -1,7 +1,7 @@
 """Writes an environment's episodes into traces, if it was given a directory, and does nothing if not.
 
-It keeps the records of the running episode, so that a copy of the environment (``fork``, ``restore``) writes a whole trace of its own that
-replays from the start.
+It keeps the records of the running episode, so that a copy of the environment (``fork``, ``restore``) writes a whole
+trace of its own that replays from the start.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,9 +32,12 @@ class Recorder:
         runtime: Where the application runs.
     """
 
-    def __init__(self, directory: str | Path | None, env_id: str, tools: Sequence[Tool], options: Json, runtime: str) -> None:
+    def __init__(
+        self, directory: str | Path | None, env_id: str, tools: Sequence[Tool], options: Json, runtime: str
+    ) -> None:
         self._writer = TraceWriter(directory) if directory is not None else None
-        self._facts = {"env_id": env_id, "tools": tools_digest(tools) if self._writer else "", "options": options}
+        self._env_id, self._options = env_id, options
+        self._tools = tools_digest(tools) if self._writer else ""
         self._host = {"runtime": runtime}
         self.history: list[Json] = []
         """The records of the running episode as keyword arguments of this class's methods, JSON data."""
@@ -55,7 +58,9 @@ class Recorder:
         for past in history[1:]:
             error = ToolError(**past["error"]) if past.get("error") else None
             if "raw" in past:
-                self.action(past["step"], past["raw"], ToolCall.from_json(past["call"]) if past["call"] else None, error)
+                self.action(
+                    past["step"], past["raw"], ToolCall.from_json(past["call"]) if past["call"] else None, error
+                )
             else:
                 self._result(**past)
 
@@ -63,8 +68,14 @@ class Recorder:
         """Write an action before it is sent."""
         if self._writer is None or self._writer.path is None:
             return
-        problem = {"code": error.code, "message": error.message, "hint": error.hint, "nearest": list(error.nearest)} if error else None
-        self.history.append({"step": step, "raw": plain(raw), "call": call.to_json() if call else None, "error": problem})
+        problem = (
+            {"code": error.code, "message": error.message, "hint": error.hint, "nearest": list(error.nearest)}
+            if error
+            else None
+        )
+        self.history.append(
+            {"step": step, "raw": plain(raw), "call": call.to_json() if call else None, "error": problem}
+        )
         self._writer.action(step, raw, call, error)
 
     def result(self, episode: Episode, milliseconds: float) -> None:
@@ -116,7 +127,9 @@ class Recorder:
             instruction=task.instruction,
             scene=task.scene,
             max_steps=episode.max_steps,
-            **self._facts,
+            env_id=self._env_id,
+            tools=self._tools,
+            options=self._options,
         )
         self.history.append({"view": view})
         self.path = self._writer.start(header, **_seen(view), host=self._host)
@@ -135,7 +148,7 @@ def _seen(view: Json) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """Return an action as JSON data."""
     if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {str(key): plain(inner) for key, inner in cast("Json", value).items()}
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value if isinstance(value, str | int | float | bool | list | tuple | None) else str(value)  # pyright: ignore[reportUnknownVariableType]
+        return cast("Any", value).tolist()
+    return cast("Any", value) if isinstance(value, str | int | float | list | None) else str(value)

@@ -1,7 +1,7 @@
 """Random and enumerated values that fit a JSON Schema, so that a sampled action is a valid call.
 
-It reads the part of JSON Schema that tools derive from annotations: types, ``enum``, ``const``, bounds, ``anyOf``, ``$ref``, arrays and objects.
-It does not know what an argument means: a sampled file name names no file.
+It reads the part of JSON Schema that tools derive from annotations: types, ``enum``, ``const``, bounds, ``anyOf``,
+``$ref``, arrays and objects. It does not know what an argument means: a sampled file name names no file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEP = 0.5
 
 def sample_arguments(schema: Json, random: np.random.Generator) -> Json:
     """Return arguments that fit a tool's parameter schema; optional ones are left out half of the time."""
-    return cast("Json", _sample(schema, random, schema.get("$defs", {})))
+    return _object(schema, random, schema.get("$defs", {}))
 
 
 def resolved(schema: Json, definitions: Mapping[str, Json]) -> Json:
@@ -45,13 +45,15 @@ def choices_of(schema: Json) -> list[Any]:
 
 
 def bounds_of(schema: Json) -> tuple[float, float]:
-    """Return the least and the greatest number that a schema allows; a side without a bound is ``SPAN`` away from the other."""
+    """Return the least and the greatest allowed number; a side without a bound is ``SPAN`` away from the other."""
     integer = schema.get("type") == "integer"
     low = _bound(schema, "minimum", "exclusiveMinimum", 1 if integer else _nudge(schema))
     high = _bound(schema, "maximum", "exclusiveMaximum", -1 if integer else -_nudge(schema))
     if low is None and high is None:
         return -SPAN / 2, SPAN / 2
-    return low if low is not None else cast("float", high) - SPAN, high if high is not None else cast("float", low) + SPAN
+    return low if low is not None else cast("float", high) - SPAN, high if high is not None else cast(
+        "float", low
+    ) + SPAN
 
 
 def _bound(schema: Json, inclusive: str, exclusive: str, nudge: float) -> float | None:
@@ -62,9 +64,9 @@ def _bound(schema: Json, inclusive: str, exclusive: str, nudge: float) -> float 
 
 def _nudge(schema: Json) -> float:
     """Return how far inside an exclusive bound a sample stays."""
-    ends = [schema.get("exclusiveMinimum", schema.get("minimum")), schema.get("exclusiveMaximum", schema.get("maximum"))]
-    width = ends[1] - ends[0] if None not in ends else SPAN
-    return min(STEP, width / 4)
+    low: float | None = schema.get("exclusiveMinimum", schema.get("minimum"))
+    high: float | None = schema.get("exclusiveMaximum", schema.get("maximum"))
+    return STEP if low is None or high is None else min(STEP, (high - low) / 4)
 
 
 def _sample(schema: Json, random: np.random.Generator, definitions: Mapping[str, Json]) -> Any:
@@ -107,9 +109,13 @@ def _sized(word: str, schema: Json) -> str:
 
 def _items(schema: Json, random: np.random.Generator) -> Sequence[Json]:
     """Return one schema for each item of a sampled array."""
-    fixed = list(schema.get("prefixItems", []))
-    least = schema.get("minItems", len(fixed))
-    count = int(random.integers(least, max(least, schema.get("maxItems", max(least, MOST_ITEMS))) + 1)) if "items" in schema else len(fixed)
+    fixed: list[Json] = list(schema.get("prefixItems", []))
+    least: int = schema.get("minItems", len(fixed))
+    count = (
+        int(random.integers(least, max(least, schema.get("maxItems", max(least, MOST_ITEMS))) + 1))
+        if "items" in schema
+        else len(fixed)
+    )
     return (fixed + [schema.get("items") or {}] * max(0, count - len(fixed)))[:count]
 
 

@@ -1,8 +1,9 @@
-"""Scoring where the agent never was: the task is made again from its id, in a sandbox that only ever sees finished work.
+"""Scoring where the agent never was: the task is made again from its id, in a sandbox that sees finished work only.
 
-The hidden goal exists in the scorer alone. With the ``process`` runtime that is a child of its own, with a deadline, replaced after any failure and
-after ``SCORES_PER_SANDBOX`` scores; with ``inline`` it is the calling process, in which a hostile tool could reach it: ``inline`` is for trusted
-policies and tests. An outcome that could not be scored has the total ``None``; it is never a silent 0.
+The sandbox in which the agent works never holds the hidden goal. With the ``process`` runtime the scorer is a child of
+its own, with a deadline, replaced after any failure and after ``SCORES_PER_SANDBOX`` scores; with ``inline`` it is the
+calling process, in which a hostile tool could reach it: ``inline`` is for trusted policies and tests. An outcome that
+could not be scored has the total ``None``; it is never a silent 0.
 """
 
 from __future__ import annotations

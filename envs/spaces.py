@@ -1,21 +1,21 @@
 """Spaces for text: any string is a member, a sample is short and readable, a pickle is small.
 
-``gymnasium.spaces.Text`` lists its characters, so that a space of all Unicode text would weigh 46 MB; here membership asks for the length only and
-the character set (printable ASCII) serves sampling alone. Text, its shared memory for ``AsyncVectorEnv`` and its flattening hold code points,
-so that no character is lost on the way.
+``gymnasium.spaces.Text`` lists its characters, so that a space of all Unicode text would weigh 46 MB; here membership
+asks for the length only and the character set (printable ASCII) serves sampling alone. Text, its shared memory for
+``AsyncVectorEnv`` and its flattening hold code points, so that no character is lost on the way.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import string
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
-from gymnasium.spaces import Box, Text
-from gymnasium.spaces.utils import flatten, flatten_space, is_space_dtype_shape_equiv, unflatten
-from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
+from gymnasium.spaces import Box, Text, utils
+from gymnasium.vector.utils import shared_memory as memory
 from numpy.typing import NDArray
 
 PRINTABLE = "".join(sorted(c for c in string.printable if c.isprintable()))
@@ -78,44 +78,85 @@ def from_codes(codes: NDArray[np.int32]) -> str:
     return codes.astype("<i4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-@flatten_space.register(UnicodeText)
+@utils.flatten_space.register(UnicodeText)
 def _flatten_space(space: UnicodeText) -> Box:  # pyright: ignore[reportUnusedFunction]
     return Box(0, NO_CHARACTER, (space.max_length,), np.int32)
 
 
-@flatten.register(UnicodeText)
+@utils.flatten.register(UnicodeText)
 def _flatten(space: UnicodeText, x: str) -> NDArray[np.int32]:  # pyright: ignore[reportUnusedFunction]
     out = np.full(space.max_length, NO_CHARACTER, np.int32)
     out[: len(x)] = to_codes(x)
     return out
 
 
-@unflatten.register(UnicodeText)
+@utils.unflatten.register(UnicodeText)
 def _unflatten(space: UnicodeText, x: NDArray[np.int32]) -> str:  # noqa: ARG001  # pyright: ignore[reportUnusedFunction]
     return from_codes(x[x < NO_CHARACTER])
 
 
-@is_space_dtype_shape_equiv.register(UnicodeText)
+@utils.is_space_dtype_shape_equiv.register(UnicodeText)
 def _equivalent(space_1: UnicodeText, space_2: object) -> bool:  # pyright: ignore[reportUnusedFunction]
     return isinstance(space_2, UnicodeText) and space_1.max_length == space_2.max_length
 
 
-@create_shared_memory.register(UnicodeText)
+@memory.create_shared_memory.register(UnicodeText)
 def _create(space: UnicodeText, n: int = 1, ctx: ModuleType = multiprocessing) -> Any:  # pyright: ignore[reportUnusedFunction]
     return cast("Any", ctx).Array("i", n * (space.max_length + 1))
 
 
-def _rows(space: UnicodeText, memory: Any) -> NDArray[np.int32]:
+def _rows(space: UnicodeText, array: Any) -> NDArray[np.int32]:
     """View shared memory as rows of a length and the code points, shape (n, 1 + max_length)."""
-    return np.frombuffer(memory.get_obj(), np.int32).reshape(-1, space.max_length + 1)
+    return np.frombuffer(array.get_obj(), np.int32).reshape(-1, space.max_length + 1)
 
 
-@read_from_shared_memory.register(UnicodeText)
-def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> tuple[str, ...]:  # noqa: ARG001  # pyright: ignore[reportUnusedFunction]
-    return tuple(from_codes(row[1 : 1 + row[0]]) for row in _rows(space, shared_memory))
+class SharedTexts(tuple[str, ...]):
+    """The texts that stand in shared memory *now*; a copy is a plain tuple.
+
+    ``AsyncVectorEnv`` reads its memory once and trusts that what it got follows every write.
+    """
+
+    _rows: NDArray[np.int32]
+
+    @staticmethod
+    def of(rows: NDArray[np.int32]) -> SharedTexts:
+        """Return a live view of rows of a length and the code points, shape (n, 1 + max_length)."""
+        texts = SharedTexts([""] * len(rows))
+        texts._rows = rows
+        return texts
+
+    def __getitem__(self, index: Any) -> Any:
+        return (
+            tuple(self)[index]
+            if isinstance(index, slice)
+            else from_codes(self._rows[index][1 : 1 + self._rows[index][0]])
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, text: object) -> bool:
+        return any(text == mine for mine in self)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)
 
 
-@write_to_shared_memory.register(UnicodeText)
+@memory.read_from_shared_memory.register(UnicodeText)
+def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:  # noqa: ARG001  # pyright: ignore[reportUnusedFunction]
+    return SharedTexts.of(_rows(space, shared_memory))
+
+
+@memory.write_to_shared_memory.register(UnicodeText)
 def _write(space: UnicodeText, index: int, value: str, shared_memory: Any) -> None:  # pyright: ignore[reportUnusedFunction]
     row = _rows(space, shared_memory)[index]
     row[0] = len(value)

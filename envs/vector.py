@@ -1,12 +1,14 @@
 """Many environments in one process, their sandboxes working at the same time.
 
-A step sends every call before it waits for the first answer, then takes the answers in the order in which they come, so that the sandboxes compute
-side by side and one slow call delays nobody else's. There are no worker processes besides the sandboxes, nothing is pickled, and text of any
-length costs nothing. ``step`` is the interface of Gymnasium; ``send`` and ``recv`` let a caller go on with those that are done while others still
-work (the interface of EnvPool, Weng et al. 2022, arXiv:2206.10558).
+A step sends every call before it waits for the first answer, then takes the answers in the order in which they come, so
+that the sandboxes compute side by side and one slow call delays nobody else's. There are no worker processes besides
+the sandboxes, nothing is pickled, and text of any length costs nothing. ``step`` is the interface of Gymnasium;
+``send`` and ``recv`` let a caller go on with those that are done while others still work (the interface of EnvPool,
+Weng et al. 2022, arXiv:2206.10558).
 
-Families may differ from environment to environment (``families=[...]``): observations are then padded to the longest ``features`` and batched as
-usual, while the action space is a ``Tuple`` of each environment's own, and ``single_action_space`` is the first one's.
+Families may differ from environment to environment (``families=[...]``): observations are then padded to the longest
+``features`` and batched as usual, while the action space is a ``Tuple`` of each environment's own, and
+``single_action_space`` is the first one's.
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Dict, Space, Tuple
+from gymnasium.spaces import Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
@@ -52,7 +53,8 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         num_envs: How many.
         family: The task family of all; or
         families: one family for each environment in turn, repeated as often as needed.
-        autoreset_mode: What follows an episode's end, as Gymnasium defines it: ``"NextStep"``, ``"SameStep"`` or ``"Disabled"``.
+        autoreset_mode: What follows an episode's end, as Gymnasium defines it: ``"NextStep"``, ``"SameStep"`` or
+            ``"Disabled"``.
         max_episode_steps: Calls per episode, as ``gymnasium.make_vec`` names it.
         arguments: Those of ``ToolEnv``.
 
@@ -85,10 +87,13 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         alike = len(set(names)) == 1
-        self.action_space = batch_space(self.single_action_space, num_envs) if alike else Tuple([env.action_space for env in self.envs])
+        self.action_space = (
+            batch_space(self.single_action_space, num_envs) if alike else Tuple([env.action_space for env in self.envs])
+        )
         self._batched: dict[int, Space[Any]] = {num_envs: self.action_space}
         self._flying: dict[int, str] = {}
-        """What each environment that is at work was asked: ``reset``, ``step`` or ``again`` (the reset within a step)."""
+        """What each environment that is at work was asked: ``reset``, ``step`` or ``again`` (the reset within a
+        step)."""
         self._final: dict[int, _Landed] = {}
         self._landed: list[_Landed] = []
         self._ended = np.zeros(num_envs, np.bool_)
@@ -96,7 +101,9 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
 
     # Gymnasium
 
-    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Json]:
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, Json]:
         """Reset all environments, or those that ``options["reset_mask"]`` names (a boolean array, shape (num_envs,)).
 
         Args:
@@ -104,7 +111,8 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
             options: Passed to every environment, without the mask. The caller's dictionary stays as it is.
 
         Returns:
-            All observations, batched (unmasked environments show their last one), and the infos of those that were reset.
+            All observations, batched (unmasked environments show their last one), and the infos of those that were
+            reset.
         """
         options = dict(options or {})
         mask = _checked_mask(options.pop("reset_mask", None), self.num_envs)
@@ -114,7 +122,9 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         self._forget(chosen)
         self._begin_resets(chosen, seed, options)
         infos = {one.env_id: one.info for one in self._collect(len(chosen))}
-        return self._observations(cast("list[Json]", self._seen)), _stacked([infos.get(i) for i in range(self.num_envs)])
+        return self._observations(cast("list[Json]", self._seen)), _stacked(
+            [infos.get(i) for i in range(self.num_envs)]
+        )
 
     def step(self, actions: Any) -> Batch:
         """Step all environments.
@@ -148,7 +158,9 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
 
     # EnvPool
 
-    def async_reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> None:
+    def async_reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> None:
         """Ask all environments to reset; ``recv`` gives their first observations as they come."""
         self._forget(range(self.num_envs))
         self._begin_resets(range(self.num_envs), seed, dict(options or {}))
@@ -227,7 +239,9 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
     def _collect(self, least: int) -> list[_Landed]:
         """Wait until at least ``least`` environments have landed; return all that have."""
         if least > len(self._landed) + len(self._flying):
-            raise ValueError(f"cannot wait for {least} environments: {len(self._landed) + len(self._flying)} are at work")
+            raise ValueError(
+                f"cannot wait for {least} environments: {len(self._landed) + len(self._flying)} are at work"
+            )
         self._land(self._ready(wait=False))
         while len(self._landed) < least:
             self._land(self._ready(wait=True))
@@ -321,5 +335,7 @@ def _checked_mask(mask: Any, count: int) -> NDArray[np.bool_]:
     if mask is None:
         return np.ones(count, np.bool_)
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (count,) or not mask.any():
-        raise ValueError(f"options['reset_mask'] must be a boolean array of shape ({count},) with at least one True, not {mask!r}")
-    return mask
+        raise ValueError(
+            f"options['reset_mask'] must be a boolean array of shape ({count},) with at least one True, not {mask!r}"
+        )
+    return cast("NDArray[np.bool_]", mask)

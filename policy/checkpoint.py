@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors import torch as tensors
 from torch import nn
 from torch.optim import Optimizer
 
@@ -83,7 +83,7 @@ def load_checkpoint(root: Path | str, model: nn.Module, optimizer: Optimizer | N
     record = json.loads((path / _STATE).read_text())
     if record["format"] != FORMAT:
         raise ValueError(f"{path} has format {record['format']}, this code reads {FORMAT}")
-    model.load_state_dict(load_file(path / _WEIGHTS))
+    model.load_state_dict(tensors.load_file(path / _WEIGHTS))
     trainer = torch.load(path / _TRAINER, map_location="cpu", weights_only=True)
     if optimizer is not None:
         if trainer["optimizer"] is None:
@@ -107,7 +107,7 @@ def latest_checkpoint(root: Path | str) -> Path | None:
 
 def _write(path: Path, model: nn.Module, optimizer: Optimizer | None, state: Mapping[str, Any]) -> None:
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    save_file(weights, path / _WEIGHTS)
+    tensors.save_file(weights, path / _WEIGHTS)
     moments = None if optimizer is None else optimizer.state_dict()
     torch.save({"optimizer": moments, "generators": _generators()}, path / _TRAINER)
     (path / _STATE).write_text(json.dumps({"format": FORMAT, "state": dict(state)}))

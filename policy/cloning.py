@@ -28,6 +28,10 @@ from .bridge import Bridge, Conversation
 from .rollout import Job, Workshop, domain_of
 
 
+MOST_SLIPS = 2
+"""Slips per demonstration; every family's limit of calls leaves room for so many."""
+
+
 @dataclass(frozen=True)
 class Script:
     """One demonstration as text, before there is a tokenizer: what was said to the policy and what the expert
@@ -69,7 +73,7 @@ def demonstrate(job: Job, workshop: Workshop, slip_rate: float) -> Script:
     rng = random.Random(f"slips {job.env_id} {sorted(job.options.items())}")
     env = workshop.lend(job.env_id)
     observation, info = env.reset(options=dict(job.options))
-    said, turns = observation["text"], list[tuple[str, str, str, bool]]()
+    said, slips, turns = observation["text"], 0, list[tuple[str, str, str, bool]]()
 
     def do(name: str, arguments: Mapping[str, Any], imitate: bool) -> None:
         nonlocal said, info
@@ -78,10 +82,12 @@ def demonstrate(job: Job, workshop: Workshop, slip_rate: float) -> Script:
         observation, _, _, _, info = env.step(json.dumps({"name": name, "arguments": dict(arguments)}))
         said = observation["text"]
 
-    for call in env.unwrapped.oracle():  # type: ignore[attr-defined]
-        if rng.random() < slip_rate:
-            do(*_slip(call.name, call.arguments, rng), False)
-        do(call.name, call.arguments, True)
+    for action in env.unwrapped.oracle():  # type: ignore[attr-defined]
+        call = json.loads(action)
+        if rng.random() < slip_rate and slips < MOST_SLIPS:
+            slips += 1
+            do(*_slip(call["name"], call["arguments"], rng), False)
+        do(call["name"], call["arguments"], True)
     if not info["is_success"]:
         raise RuntimeError(f"the expert failed at {info['task_id']}: {info['reward_terms']} {info['infra_error']}")
     workshop.take_back(job.env_id, env)
@@ -104,14 +110,19 @@ def gather(
     workshop: Workshop,
     slip_rate: float,
     threads: int = 4,
-    on_done: Callable[[int], None] = lambda _: None,
+    on_done: Callable[[int], None] | None = None,
 ) -> list[Script]:
     """Play all jobs, several at a time; ``on_done`` hears how many are done."""
+
+    def play(job: Job) -> Script:
+        return demonstrate(job, workshop, slip_rate)
+
     scripts: list[Script] = []
     with ThreadPoolExecutor(threads) as pool:
-        for script in pool.map(lambda job: demonstrate(job, workshop, slip_rate), jobs):
+        for script in pool.map(play, jobs):
             scripts.append(script)
-            on_done(len(scripts))
+            if on_done:
+                on_done(len(scripts))
     return scripts
 
 
@@ -146,7 +157,7 @@ def clone(
     demonstrations: Sequence[Conversation],
     settings: Cloning,
     seed: int,
-    on_step: Callable[[int, float], None] = lambda *_: None,
+    on_step: Callable[[int, float], None] | None = None,
 ) -> None:
     """Fit the model to the demonstrations, in place.
 
@@ -166,7 +177,8 @@ def clone(
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        on_step(step, shown)
+        if on_step:
+            on_step(step, shown)
 
 
 def imitation_loss(model: nn.Module, batch: Batch, reading_weight: float) -> tuple[Tensor, float]:
@@ -193,7 +205,7 @@ def _batches(conversations: Sequence[Conversation], size: int, seed: int) -> Ite
     """
     rng = np.random.default_rng(seed)
     while True:
-        order = rng.permutation(len(conversations)).tolist()
+        order: list[int] = rng.permutation(len(conversations)).tolist()
         for start in range(0, len(order), 8 * size):
             window = sorted(order[start : start + 8 * size], key=lambda row: len(conversations[row].ids))
             parts = [window[i : i + size] for i in range(0, len(window), size)]

@@ -11,7 +11,7 @@ This module does not know torch, and it holds no weights.
 import json
 from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, cast
 
 _SIZES: Final = (
     "vocab_size", "hidden_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "intermediate_size",
@@ -88,12 +88,13 @@ class ModelConfig:
         Raises:
             ValueError: the text is not a JSON object, or holds an unknown field.
         """
-        data = json.loads(text)
+        data: Any = json.loads(text)
         if not isinstance(data, dict):
             raise ValueError("a model configuration is a JSON object")
-        if unknown := set(data) - {field.name for field in fields(cls)}:
+        values = cast(dict[str, Any], data)
+        if unknown := set(values) - {field.name for field in fields(cls)}:
             raise ValueError(f"unknown fields in the model configuration: {sorted(unknown)}")
-        return cls(**data)
+        return cls(**values)
 
 
 TIERS: Final = MappingProxyType(

@@ -55,6 +55,31 @@ class FusedLayer:
     down: Tensor
 
 
+@dataclass(frozen=True)
+class _New:
+    """New tokens of some rows, packed one after the other, and how to lay them out as a rectangle."""
+
+    owners: Tensor
+    """(N,) which of the rows each token belongs to."""
+    offsets: Tensor
+    """(N,) its place among the new tokens of that row."""
+    rows: int
+    width: int
+
+    def pad(self, x: Tensor) -> Tensor:
+        """Spreads (N, ...) to (rows, width, ...), with zeros where a row has fewer new tokens."""
+        shape = (self.rows, self.width, *x.shape[1:])
+        if len(x) == self.rows * self.width:
+            return x.view(shape)
+        return x.new_zeros(shape).index_put_((self.owners, self.offsets), x)
+
+    def pack(self, x: Tensor) -> Tensor:
+        """Takes (rows, width, ...) back to (N, ...)."""
+        if len(self.owners) == self.rows * self.width:
+            return x.flatten(0, 1)
+        return x[self.owners, self.offsets]
+
+
 class Decoder:
     """Fused weights, and keys and values of R rows."""
 
@@ -168,23 +193,42 @@ class Decoder:
             starts: (n,) place of each row's first new token; what lies before is already stored.
             counts: (n,) number of new tokens of each row.
         """
-        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        owners = self._tensor(np.repeat(np.arange(len(rows)), counts))
-        offsets, index = self._tensor(places), self._tensor(rows)
-        width, length = int(counts.max()), int((starts + counts).max())
-        reach = torch.from_numpy(starts[:, None] + np.arange(width))[:, :, None]
-        bias = torch.zeros(len(rows), width, length).masked_fill_(torch.arange(length) > reach, -torch.inf)
-        bias = bias[:, None, None].expand(-1, -1, self.group, -1, -1).reshape(len(rows), 1, -1, length).to(self.device)
+        owners = np.repeat(np.arange(len(rows)), counts)
+        offsets = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        new = _New(self._tensor(owners), self._tensor(offsets), len(rows), int(counts.max()))
+        index, length = self._tensor(rows), int((starts + counts).max())
+        bias = self._causal_bias(starts, new.width, length) if starts.any() else None
 
         def attend(layer: int, q: Tensor) -> Tensor:
-            n, kv, group, head = len(rows), *q.shape[1:]
-            spread = q.new_zeros(n, width, kv, group, head).index_put_((owners, offsets), q)
-            spread = spread.permute(0, 2, 3, 1, 4).reshape(n, kv, group * width, head)
             keys, values = self.keys[layer, index, :, :length], self.values[layer, index, :, :length]
-            mixed = functional.scaled_dot_product_attention(spread, keys, values, attn_mask=bias, scale=1.0)
-            return mixed.view(n, kv, group, width, head)[owners, :, :, offsets].reshape(len(q), -1)
+            if bias is None:
+                mixed = self._attend_first(new.pad(q), keys, values)
+            else:
+                mixed = self._attend_more(new.pad(q), keys, values, bias)
+            return new.pack(mixed).reshape(len(q), -1)
 
-        self._layers(windows, index[owners], self._tensor(starts)[owners] + offsets, attend)
+        self._layers(windows, index[new.owners], self._tensor(starts)[new.owners] + new.offsets, attend)
+
+    def _causal_bias(self, starts: Ints, width: int, length: int) -> Tensor:
+        """Returns (n, 1, G * width, L): what each new token of each row may see; the same for all heads."""
+        reach = torch.from_numpy(starts[:, None] + np.arange(width))[:, :, None]
+        bias = torch.zeros(len(starts), width, length).masked_fill_(torch.arange(length) > reach, -torch.inf)
+        return bias[:, None].repeat(1, 1, self.group, 1).to(self.device)
+
+    def _attend_first(self, q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Attends within new rows: (n, T, K, G, E) queries to (n, K, T, E) keys."""
+        n, width, kv, group, head = q.shape
+        queries = q.view(n, width, kv * group, head).transpose(1, 2)
+        keys, values = (x.repeat_interleave(group, 1) if group > 1 else x for x in (keys, values))
+        mixed = functional.scaled_dot_product_attention(queries, keys, values, is_causal=True, scale=1.0)
+        return mixed.transpose(1, 2).reshape(q.shape)
+
+    def _attend_more(self, q: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
+        """Attends to a past of any length as well: (n, T, K, G, E) queries to (n, K, L, E) keys."""
+        n, width, kv, group, head = q.shape
+        queries = q.permute(0, 2, 3, 1, 4).reshape(n, kv, group * width, head)
+        mixed = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=bias, scale=1.0)
+        return mixed.view(n, kv, group, width, head).permute(0, 3, 1, 2, 4)
 
     def _layers(self, windows: Ints, rows: Tensor, positions: Tensor, attend: Attend) -> Tensor:
         """Runs all layers over N tokens and returns their (N, D) residual stream."""
@@ -193,7 +237,7 @@ class Decoder:
         queries = (len(x), cfg.num_kv_heads, self.group, cfg.head_dim)
         for number, layer in enumerate(self.layers):
             heads = (self._norm(x) @ layer.qkv).view(len(x), -1, cfg.head_dim)
-            turned, v = heads.split((cfg.num_heads + cfg.num_kv_heads, cfg.num_kv_heads), 1)
+            turned, v = heads[:, : -cfg.num_kv_heads], heads[:, -cfg.num_kv_heads :]
             if layer.heads_scale is not None:
                 turned = self._norm(turned) * layer.heads_scale
             turned = self._turn(turned, turns)

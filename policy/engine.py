@@ -37,8 +37,8 @@ SHARE_AT_LEAST: Final = 8
 PREFILL_WIDTH: Final = 256
 """Most new tokens of one row in a pass."""
 
-PREFILL_SCORES: Final = 2_000_000
-"""Most attention scores per head of a key in a pass, padding included: bounds the memory of a prefill."""
+PREFILL_TOKENS: Final = 1024
+"""Most new tokens of a pass, padding included: what is at work then stays near the processor."""
 
 
 @dataclass(frozen=True)
@@ -281,16 +281,15 @@ class Engine:
     def _share(self, rows: Ints) -> None:
         """Copies to each new row the longest prefix that any row has stored."""
         table, everywhere = self._table, np.arange(self.slots)
-        sources, targets, lengths = [], [], []
-        for row in rows:
-            common = table.common(table.ids(row, 0, table.length[row] - 1), everywhere)
+        copies: list[tuple[int, int, int]] = []
+        for row in map(int, rows):
+            common = table.common(table.ids(row, 0, int(table.length[row]) - 1), everywhere)
             best = int(common.argmax())
             if common[best] >= table.filled[row] + SHARE_AT_LEAST:
-                sources.append(best)
-                targets.append(row)
-                lengths.append(common[best])
-        if targets:
-            self._decoder.copy_rows(np.array(sources), np.array(targets), int(max(lengths)))
+                copies.append((best, row, int(common[best])))
+        if copies:
+            sources, targets, lengths = np.array(copies).T
+            self._decoder.copy_rows(sources, targets, int(lengths.max()))
             table.filled[targets] = lengths
 
     def _followers(self, rows: Ints) -> NDArray[np.bool_]:
@@ -299,28 +298,35 @@ class Engine:
         leaders = [int(row) for row in rows[~table.fresh[rows]]]
         for i in np.flatnonzero(table.fresh[rows]):
             row = int(rows[i])
-            common = table.common(table.ids(row, 0, table.length[row] - 1), np.array(leaders, np.int64), planned=True)
+            ids = table.ids(row, 0, int(table.length[row]) - 1)
+            common = table.common(ids, np.array(leaders, np.int64), planned=True)
             waiting[i] = common.max(initial=0) >= table.filled[row] + SHARE_AT_LEAST
             if not waiting[i]:
                 leaders.append(row)
         return waiting
 
     def _compute(self, rows: Ints) -> None:
-        """Runs the model over queued tokens in passes of rows with similar counts."""
+        """Runs the model over queued tokens, in passes of rows with similar counts."""
         table = self._table
         while len(rows):
-            counts = np.minimum(table.length[rows] - 1 - table.filled[rows], PREFILL_WIDTH)
-            rows, counts = rows[np.argsort(-counts, kind="stable")], -np.sort(-counts)
-            heights = np.maximum.accumulate(table.filled[rows] + counts)
-            scores = np.arange(1, len(rows) + 1) * counts[0] * heights
-            size = max(1, int((scores <= PREFILL_SCORES).sum()))
-            part, counts = rows[:size], counts[:size]
+            part, counts = self._pass(rows)
             starts = table.filled[part]
             owners = np.repeat(part, counts)
-            places = np.repeat(starts + counts - np.cumsum(counts), counts) + np.arange(counts.sum())
+            places = np.arange(len(owners)) + np.repeat(starts + counts - np.cumsum(counts), counts)
             self._decoder.prefill(table.windows(owners, places), part, starts, counts)
             table.filled[part] = starts + counts
             rows = rows[table.filled[rows] < table.length[rows] - 1]
+
+    def _pass(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Chooses the rows of the next pass, and how many tokens of each: those without a past first, by count."""
+        table = self._table
+        empty = table.filled[rows] == 0
+        rows = rows[empty] if empty.any() else rows
+        counts = np.minimum(table.length[rows] - 1 - table.filled[rows], PREFILL_WIDTH)
+        order = np.argsort(-counts, kind="stable")
+        tokens = np.arange(1, len(rows) + 1) * counts[order[0]]
+        order = order[: max(1, int((tokens <= PREFILL_TOKENS).sum()))]
+        return rows[order], counts[order]
 
 
 class _Table:

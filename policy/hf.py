@@ -11,6 +11,7 @@ calls `forward` with a filled cache must pass it, and is told so if not.
 Needs the package `transformers`, which makerspace itself does not depend on.
 """
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -40,7 +41,7 @@ class ApprenticeModel(Qwen3Model):
         self.smear = nn.ModuleList(nn.Embedding(config.vocab_size, config.hidden_size) for _ in range(config.smear))
         self.post_init()
 
-    def forward(
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]: the names in between change with every release
         self,
         input_ids: Tensor | None = None,
         attention_mask: Any = None,
@@ -81,7 +82,7 @@ class ApprenticeModel(Qwen3Model):
         x = self.embed_tokens(ids)
         for distance, table in enumerate(self.smear, start=1):
             earlier = line[:, width - distance : line.shape[1] - distance]
-            x = x + functional.embedding(earlier.clamp(min=0), table.weight) * (earlier >= 0).unsqueeze(-1)
+            x = x + table(earlier.clamp(min=0)) * (earlier >= 0).unsqueeze(-1)
         return x
 
 
@@ -98,7 +99,8 @@ class ApprenticeForCausalLM(Qwen3ForCausalLM):
 
     def prepare_inputs_for_generation(self, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Adds `previous_ids` to what Qwen3 prepares, from the whole (B, past + T) `input_ids` and their mask."""
-        inputs = cast(dict[str, Any], super().prepare_inputs_for_generation(input_ids, *args, **kwargs))
+        prepare = cast(Callable[..., dict[str, Any]], super().prepare_inputs_for_generation)  # pyright: ignore[reportAttributeAccessIssue]: its `self` asks for attributes that no model has
+        inputs = prepare(input_ids, *args, **kwargs)
         if inputs.get("input_ids") is None:
             return inputs
         start, mask = input_ids.shape[1] - inputs["input_ids"].shape[1], kwargs.get("attention_mask")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors import torch as tensors
 from torch import Tensor
 
 from .config import ModelConfig
@@ -80,7 +80,7 @@ def save_pretrained(model: Apprentice, directory: Path | str, tokenizer: Tokeniz
         tokenizer.save(path)
     (path / CONFIG_FILE).write_text(json.dumps(config, indent=2) + "\n")
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in _without_values(model.state_dict()).items()}
-    save_file(weights, path / WEIGHTS_FILE, metadata={"format": "pt"})
+    tensors.save_file(weights, path / WEIGHTS_FILE, metadata={"format": "pt"})
 
 
 def load_pretrained(directory: Path | str) -> Apprentice:
@@ -148,6 +148,6 @@ def _without_values(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def _read_weights(path: Path) -> dict[str, Tensor]:
     index = path / INDEX_FILE
     if not index.is_file():
-        return load_file(path / WEIGHTS_FILE)
+        return tensors.load_file(path / WEIGHTS_FILE)
     shards = sorted(set(json.loads(index.read_text())["weight_map"].values()))
-    return {name: tensor for shard in shards for name, tensor in load_file(path / shard).items()}
+    return {name: tensor for shard in shards for name, tensor in tensors.load_file(path / shard).items()}

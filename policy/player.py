@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class Player:
         self.engine.load_weights(self.policy.model.state_dict())
 
     @contextmanager
-    def rollout(self, trace: Path | None = None) -> Iterator[Rollout]:
+    def rollout(self, trace: Path | None = None) -> Generator[Rollout]:
         """Lend a ``Rollout`` over fresh environments, which are closed afterwards.
 
         Args:

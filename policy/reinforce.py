@@ -91,7 +91,8 @@ def update(
         generator: Shuffles episodes into minibatches.
     """
     kept = [row for row, advantage in enumerate(advantages) if advantage != 0.0]
-    order = [kept[i] for i in torch.randperm(len(kept), generator=generator).tolist()]
+    shuffled: list[int] = torch.randperm(len(kept), generator=generator).tolist()
+    order = [kept[i] for i in shuffled]
     parts = [order[i :: settings.minibatches] for i in range(settings.minibatches)]
     done = [_step(model, optimizer, conversations, advantages, part, settings) for part in parts if part]
     tokens = sum(stats.tokens for stats in done) or 1
@@ -121,7 +122,7 @@ def _step(
         sums += _backward(model, batch, advantage, tokens, settings)
     norm = nn.utils.clip_grad_norm_(model.parameters(), settings.max_norm)
     optimizer.step()
-    loss, entropy, mismatch = sums.tolist()
+    loss, entropy, mismatch = (float(value) for value in sums)
     return UpdateStats(loss, entropy, mismatch, float(norm), tokens)
 
 

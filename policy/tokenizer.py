@@ -50,9 +50,10 @@ class Tokenizer:
         """Wraps a trained core; use `train` or `load`."""
         core.encode_special_tokens = True  # text never becomes a control token
         self._core = core
-        self._ids = {name: core.token_to_id(name) for name in SPECIALS}
-        if missing := [name for name, index in self._ids.items() if index is None]:
+        ids = {name: core.token_to_id(name) for name in SPECIALS}
+        if missing := [name for name, index in ids.items() if index is None]:
             raise ValueError(f"the tokenizer lacks the control tokens {missing}")
+        self._ids = {name: index for name, index in ids.items() if index is not None}
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from . import checkpoint
+from .checkpoint import load_checkpoint, save_checkpoint
 from .evaluate import Evaluation, evaluate, evaluation_jobs
 from .mixing import Curriculum, Mixer
 from .player import Player, named_policy
@@ -32,6 +32,10 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 """Hears an event's name and its numbers."""
 
 GREEDY, SAMPLED = 0.0, 1.0
+
+
+def _silence(event: str, numbers: Mapping[str, Any]) -> None:
+    """Hear nothing."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Report:
 class Trainer:
     """One run of one recipe in one folder."""
 
-    def __init__(self, recipe: Recipe, folder: Path, listener: Listener = lambda *_: None) -> None:
+    def __init__(self, recipe: Recipe, folder: Path, listener: Listener = _silence) -> None:
         torch.set_num_threads(recipe.engine.threads)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "recipe.json").write_text(recipe.model_dump_json(indent=2), encoding="utf-8")
@@ -67,7 +71,8 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
         self.mixer = Mixer(dict.fromkeys(self.player.env_ids, 1.0))
         self.curriculum = Curriculum()
-        self.step, self.seconds = 0, 0.0
+        self.step = 0
+        self.seconds = 0.0
 
     def run(self, resume: bool = False) -> Report:
         """Do everything and return the report."""
@@ -108,10 +113,10 @@ class Trainer:
 
     def resume(self) -> None:
         """Go on from the last checkpoint, if there is one."""
-        state = checkpoint.load(self.folder / "checkpoints", self.model, self.optimizer)
+        state = load_checkpoint(self.folder / "checkpoints", self.model, self.optimizer)
         if state is not None:
-            self.step, self.seconds = state.step, state.extra["seconds"]
-            self.mixer.owed, self.curriculum.rates = state.extra["owed"], state.extra["rates"]
+            self.step, self.seconds = state["step"], state["seconds"]
+            self.mixer.owed, self.curriculum.rates = state["owed"], state["rates"]
             self.player.refresh()
 
     def _jobs(self) -> list[Job]:
@@ -146,8 +151,8 @@ class Trainer:
         return named_policy(self.recipe.warm_start.weights)
 
     def _save(self) -> None:
-        state = {"seconds": self.seconds, "owed": self.mixer.owed, "rates": self.curriculum.rates}
-        checkpoint.save(self.folder / "checkpoints", self.step, self.model, self.optimizer, state)
+        standing = {"step": self.step, "seconds": self.seconds, "owed": self.mixer.owed, "rates": self.curriculum.rates}
+        save_checkpoint(self.folder / "checkpoints", self.model, self.optimizer, standing)
 
     def _tell(self, event: str, numbers: Mapping[str, Any]) -> None:
         with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:

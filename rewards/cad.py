@@ -1,10 +1,13 @@
 """How close a part is to the one that was asked for.
 
-1. The part is read from the BRep file that the agent left; the reference is rebuilt here from the goal's tool calls, by the same application.
-2. Gates: the file loads, the kernel finds it valid, it is exactly one solid, and its volume is positive and fits its bounding box.
-3. Distances (different features, volume of the symmetric difference) are taken relative to *trivial baselines*: the plain blank, or the part
-   that the task started with. What is no nearer to the reference than a baseline scores 0 there, however alike they look; bounding box,
-   place and volume together are worth 0.09. Nothing is normalised: a part of the wrong size is wrong.
+1. The part is read from the BRep file that the agent left; the reference is rebuilt here from the goal's tool calls,
+   by the same application.
+2. Gates: the file loads, the kernel finds it valid, it is exactly one solid, and its volume is positive and fits its
+   bounding box.
+3. Distances (different features, volume of the symmetric difference) are taken relative to *trivial baselines*: the
+   plain blank, or the part that the task started with. What is no nearer to the reference than a baseline scores 0
+   there, however alike they look; bounding box, place and volume together are worth 0.09. Nothing is normalised: a
+   part of the wrong size is wrong.
 
 A goal is ``{"calls": [...], "baselines": [[...], ...]}``, each a list of ``ToolCall`` data for the application ``cad``.
 
@@ -71,7 +74,7 @@ class Part:
 
     @cached_property
     def _surfaces(self) -> tuple[Surface, ...]:
-        from ..simulators.cad.selection import surfaces  # noqa: PLC0415
+        from ..simulators.cad.selection import surfaces
 
         return surfaces(self.shape)
 
@@ -125,9 +128,9 @@ class Reference:
     """Symmetric difference from the nearest baseline, mm3."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _read(data: bytes) -> Part | None:
-    from ..simulators.cad import kernel  # noqa: PLC0415
+    from ..simulators.cad import kernel
 
     shape = kernel.from_brep(data)
     return None if shape is None or len(shape.Faces()) > MAX_FACES else Part(data, shape)
@@ -159,7 +162,7 @@ def _reference(goal: Goal) -> Reference:
     return _reference_of(json.dumps([goal["calls"], goal["baselines"]], sort_keys=True))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _reference_of(content: str) -> Reference:
     calls, baselines = json.loads(content)
     part, others = _built(calls), [_built(b) for b in baselines]
@@ -173,10 +176,10 @@ def _different(a: Counter[Trait], b: Counter[Trait]) -> int:
     return ((a - b) + (b - a)).total()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _shared(a: bytes, b: bytes) -> float | None:
     """Return the volume that two parts share, or ``None`` where the kernel cannot tell."""
-    from ..simulators.cad import kernel  # noqa: PLC0415
+    from ..simulators.cad import kernel
 
     first, second = _read(a), _read(b)
     if first is None or second is None:
@@ -196,25 +199,25 @@ def _symmetric_difference(a: Part, b: Part) -> float | None:
     return None if shared is None else max(a.volume + b.volume - 2 * shared, 0.0)
 
 
-# -- gates and terms -------------------------------------------------------------------------------------------------------------------------
+# -- gates and terms --
 
 
-def exists(goal: Goal, outcome: Outcome) -> float:
+def exists(_goal: Goal, outcome: Outcome) -> float:
     """1 if the part's file is there and loads."""
     return float(_part(outcome) is not None)
 
 
-def valid(goal: Goal, outcome: Outcome) -> float:
+def valid(_goal: Goal, outcome: Outcome) -> float:
     """1 if the kernel's own check finds no defect."""
     return float(_present(outcome).shape.isValid())
 
 
-def one_solid(goal: Goal, outcome: Outcome) -> float:
+def one_solid(_goal: Goal, outcome: Outcome) -> float:
     """1 if there is exactly one solid and nothing else."""
     return float(_present(outcome).solids == 1)
 
 
-def sound_volume(goal: Goal, outcome: Outcome) -> float:
+def sound_volume(_goal: Goal, outcome: Outcome) -> float:
     """1 if the volume is positive and not above that of the bounding box."""
     part = _present(outcome)
     x, y, z = part.size
@@ -239,24 +242,39 @@ def volume(goal: Goal, outcome: Outcome) -> float:
 
 
 def features(goal: Goal, outcome: Outcome) -> float:
-    """The share of wanted features that are there, less those that should not be, by kind, place, size and extent; less on a wrong-sized part."""
+    """The share of wanted features that are there, less those that should not be; less on a wrong-sized part.
+
+    A feature is recognised by its kind, place, size and extent.
+    """
     reference, part = _reference(goal), _present(outcome)
     wrong = _different(part.traits(reference.flat), reference.part.traits(reference.flat))
     return max(1 - wrong / reference.features, 0.0) * size(goal, outcome) ** 2
 
 
 def solid(goal: Goal, outcome: Outcome) -> float | None:
-    """How much of the nearest baseline's symmetric difference from the reference is gone."""
-    reference = _reference(goal)
-    difference = _symmetric_difference(_present(outcome), reference.part)
+    """How much of the nearest baseline's symmetric difference is gone; less on a wrong-sized part."""
+    reference, axes = _reference(goal), size(goal, outcome)
+    difference = _symmetric_difference(_present(outcome), reference.part) if axes > 0 else reference.difference
     if difference is None:
         return None
-    return 1.0 if difference <= EXACT * reference.part.volume else max(1 - difference / reference.difference, 0.0)
+    gone = 1.0 if difference <= EXACT * reference.part.volume else max(1 - difference / reference.difference, 0.0)
+    return gone * axes**2
 
 
 def part_reward() -> Reward:
     """Return the reward of all CAD families."""
     return Reward(
-        gates=(Term("exists", 1, exists), Term("valid", 1, valid), Term("one_solid", 1, one_solid), Term("sound_volume", 1, sound_volume)),
-        terms=(Term("size", 0.03, size), Term("place", 0.02, place), Term("volume", 0.04, volume), Term("features", 0.41, features), Term("solid", 0.5, solid)),
+        gates=(
+            Term("exists", 1, exists),
+            Term("valid", 1, valid),
+            Term("one_solid", 1, one_solid),
+            Term("sound_volume", 1, sound_volume),
+        ),
+        terms=(
+            Term("size", 0.03, size),
+            Term("place", 0.02, place),
+            Term("volume", 0.04, volume),
+            Term("features", 0.41, features),
+            Term("solid", 0.5, solid),
+        ),
     )

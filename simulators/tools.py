@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from docstring_parser import parse as parse_docstring
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -43,12 +43,12 @@ def nearest(value: object, choices: Iterable[str], count: int = 3) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return ``repr(value)``, cut to a length that fits into a sentence."""
-    text = (
-        repr(value)
-        if not isinstance(value, str | bytes | list | dict) or len(value) < 200
-        else repr(value[:60] if isinstance(value, str | bytes) else type(value))
-    )  # pyright: ignore[reportUnknownArgumentType]
+    """Return ``repr(value)``, cut to a length that fits into a sentence; a large container is named by its type."""
+    if isinstance(value, str | bytes):
+        text = repr(value[:80])
+    else:
+        sized: Any = value
+        text = repr(sized) if not isinstance(value, list | dict) or len(sized) < 40 else f"a large {type(sized).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -116,9 +116,10 @@ class Tool:
         """
         if not isinstance(arguments, Mapping):
             raise ToolFault("malformed", f"the arguments of {self.name} must be a JSON object, not {shown(arguments)}")
-        _refuse_oversize(self.name, arguments)
+        given = cast(Mapping[Any, Any], arguments)
+        _refuse_oversize(self.name, given)
         try:
-            model = self.model.model_validate(dict(arguments))  # pyright: ignore[reportUnknownArgumentType]
+            model = self.model.model_validate(dict(given))
         except ValidationError as invalid:
             raise self._explain(invalid.errors(include_url=False)) from None
         except (RecursionError, OverflowError, ValueError, TypeError) as broken:

@@ -1,8 +1,9 @@
 """Every example that a reader can copy runs, and prints what the text beside it says.
 
-In a page, a ``python`` block directly followed by a ``text`` block prints exactly that text, and a ``console`` block
-holds commands (``$ ...``) with their output; ``...`` stands for anything. Other commands are not run (CI runs ``make
-demo``). A docstring's example is a doctest.
+A page is followed as a reader would: its blocks run in order, in one empty folder. A ``python`` block directly followed
+by a ``text`` block prints exactly that text; a ``console`` block holds commands (``$ ...``) with their output, where
+``...`` stands for anything, and commands other than ``makerspace`` are passed over (CI itself runs ``make demo``). A
+docstring's example is a doctest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import doctest
 import importlib
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "benchmarks" / "README.md"])
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(python|console)\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ENVIRONMENT = {
     **os.environ,
@@ -31,75 +31,56 @@ ENVIRONMENT = {
 }
 
 
-def blocks(language: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, block, output shown after it) for every block in a language."""
-    for page in PAGES:
-        text = page.read_text()
-        for match in FENCE.finditer(text):
-            if match[1] == language:
-                line = text.count("\n", 0, match.start()) + 1
-                yield f"{page.relative_to(ROOT)}:{line}", match[2], match[3] or ""
-
-
-def console_lines() -> Iterator[tuple[str, str, str]]:
-    """Yield (name, command, output shown) for every ``$ makerspace`` line of the console blocks."""
-    for name, block, _ in blocks("console"):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+def examples(page: Path) -> Iterator[tuple[int, list[str], str, str]]:
+    """Yield line, command, what to write to it, and the output shown, for everything in a page that can be run."""
+    text = page.read_text()
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if match[1] == "python":
+            yield line, [sys.executable, "-"], match[2], match[3] or ""
+            continue
+        for part in re.split(r"^\$ ", match[2], flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
-            if "makerspace" in shlex.split(command, comments=True):
-                yield f"{name} {command}", command, shown
+            if re.search(r"(^|\| )makerspace ", command):
+                yield line, ["bash", "-c", command], "", shown
 
 
 def modules_with_examples() -> Iterator[str]:
     for path in sorted(ROOT.glob("[a-z]*/**/*.py")):
         place = path.relative_to(ROOT)
-        if place.parts[0] not in {"tests", "benchmarks", "build"} and re.search(
-            r"^\s*>>> ", path.read_text(), re.MULTILINE
-        ):
+        if place.parts[0] in {"tests", "benchmarks", "build"}:
+            continue
+        if re.search(r"^\s*>>> ", path.read_text(), re.MULTILINE):
             yield ".".join(("makerspace", *place.with_suffix("").parts)).removesuffix(".__init__")
 
 
-def run(command: list[str], folder: Path, script: str | None = None) -> str:
-    done = subprocess.run(
-        command, cwd=folder, input=script, env=ENVIRONMENT, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def agree(shown: str, printed: str) -> None:
+def agree(shown: str, printed: str) -> bool:
     """Compare as doctest does; a trailing blank counts for nothing."""
     tidy = "\n".join(line.rstrip() for line in printed.strip().splitlines())
-    assert doctest.OutputChecker().check_output(shown.strip() + "\n", tidy + "\n", FLAGS), (
-        f"shown:\n{shown}\nprinted:\n{printed}"
-    )
+    return doctest.OutputChecker().check_output(shown.strip() + "\n", tidy + "\n", FLAGS)
 
 
-def cases(found: Iterator[tuple[str, str, str]]) -> list[object]:
-    return [pytest.param(code, shown, id=name) for name, code, shown in found]
+@pytest.mark.parametrize("page", [page for page in PAGES if list(examples(page))], ids=lambda page: page.name)
+def test_page(page: Path, tmp_path: Path) -> None:
+    for line, command, script, shown in examples(page):
+        done = subprocess.run(
+            command, cwd=tmp_path, input=script, env=ENVIRONMENT, capture_output=True, text=True, timeout=300
+        )
+        place = f"{page.name}:{line} {command[-1]}"
+        assert done.returncode == 0, f"{place}\n{done.stdout}{done.stderr}"
+        assert not shown or agree(shown, done.stdout), f"{place}\nshown:\n{shown}\nprinted:\n{done.stdout}"
 
 
-@pytest.mark.parametrize(("code", "shown"), cases(blocks("python")))
-def test_python_block(code: str, shown: str, tmp_path: Path) -> None:
-    agree(shown, run([sys.executable, "-"], tmp_path, code))
-
-
-@pytest.mark.parametrize(("command", "shown"), cases(console_lines()))
-def test_console_line(command: str, shown: str, tmp_path: Path) -> None:
-    agree(shown, run(["bash", "-c", command], tmp_path))
-
-
-@pytest.mark.parametrize("module", modules_with_examples())
+@pytest.mark.parametrize("module", list(modules_with_examples()))
 def test_docstring(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module), optionflags=FLAGS)
-    assert result.attempted > 0
     assert result.failed == 0
 
 
 def test_the_readme_shows_examples() -> None:
-    """The tests above are vacuous without examples; the README must hold both kinds."""
-    assert [name for name, _, shown in blocks("python") if name.startswith("README.md") and shown]
-    assert [name for name, _, _ in console_lines() if name.startswith("README.md")]
+    """The tests above are vacuous without examples; the README must hold both kinds, with their output."""
+    kinds = {command[0] == "bash" for _, command, _, shown in examples(ROOT / "README.md") if shown}
+    assert kinds == {True, False}
 
 
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
@@ -137,3 +118,9 @@ def files() -> set[str]:
         for path in paths
         if path.parts[0] not in {"tests", "build", "dist", "runs"} and path.name != "__init__.py"
     }
+
+
+def test_every_benchmark_has_its_line() -> None:
+    scripts = [path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text()]
+    text = (ROOT / "benchmarks" / "README.md").read_text()
+    assert sorted(re.findall(r"^\| `python -m benchmarks\.(\w+)", text, re.MULTILINE)) == sorted(scripts)

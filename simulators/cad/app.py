@@ -1,13 +1,17 @@
 """The CAD application: parametric parts by sketches and features, in mm and degrees.
 
-1. A part is a list of features; every tool that models adds one, ``set_parameter`` and ``remove`` edit the list, ``undo`` takes it back.
-2. After each of them the part is regenerated and its health checked. What cannot be built is refused, and the document stays as it was.
-3. The state is the list, the lists before it (for ``undo``) and which of them were exported. Shapes are derived and cached by content.
+1. A part is a list of features; every tool that models adds one, ``set_parameter`` and ``remove`` edit the list,
+   ``undo`` takes it back.
+2. After each of them the part is regenerated and its health checked. What cannot be built is refused, and the
+   document stays as it was.
+3. The state is the list, the lists before it (for ``undo``) and which of them were exported. Shapes are derived and
+   cached by content.
 
-Artifacts: ``part.brep`` (OpenCascade's binary BRep, present once there is a body), ``tree.json`` (the features with their health), and
-``part.step``, ``part.stl`` or ``export.brep`` as they were exported.
+Artifacts: ``part.brep`` (OpenCascade's binary BRep, present once there is a body), ``tree.json`` (the features with
+their health), and ``part.step``, ``part.stl`` or ``export.brep`` as they were exported.
 
-CadQuery is imported with the first shape, not with this module. It knows assemblies, free-form curves and constraints between sketch figures not at all.
+CadQuery is imported with the first shape, not with this module. It knows assemblies, free-form curves and constraints
+between sketch figures not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from pydantic import Field
 from ..application import Application
 from ..base import ToolCall, ToolFault, ToolResult, View
 from ..tools import nearest, shown, tool
-from .document import MAX_FEATURES, Feature, Features, Value, group_of, key_of, new_name
+from .document import MAX_FEATURES, Feature, Features, Value, features_of, group_of, key_of, new_name, plain
+from .view import NUMBERS, line, numbers
 from .wording import number, rounded
 
 if TYPE_CHECKING:
@@ -42,41 +47,36 @@ _FILES: dict[str, str] = {"step": "part.step", "stl": "part.stl", "brep": "expor
 class Cad(Application):
     """The application; see the module's docstring.
 
-    A scene is ``{"calls": [{"name": ..., "arguments": {...}}, ...]}``: the calls that build the part with which the session starts (optional).
+    A scene is ``{"calls": [{"name": ..., "arguments": {...}}, ...]}``: the calls that build the part with which
+    the session starts (optional).
 
-    Features of the view, each finite:
-
-    | name | meaning | scale |
-    |---|---|---|
-    | features, sketch_figures, faces, edges, undo | counts | ln(1 + n) |
-    | sketch_open, solids, last_ok | 0 or 1 | 1 |
-    | volume, area | of the body | cube, square root of it in 100 mm |
-    | size_x, size_y, size_z | of the bounding box | 100 mm |
-    | centre_x, centre_y, centre_z | middle of the bounding box | 100 mm |
+    The features of the view are those of ``view.NUMBERS``, then ``undo``, ln(1 + steps that can be taken back), and
+    ``last_ok``, 1 if the last call was accepted.
     """
 
     name = "cad"
-    feature_names: ClassVar[tuple[str, ...]] = (
-        "features", "sketch_open", "sketch_figures", "solids", "faces", "edges", "volume", "area",
-        "size_x", "size_y", "size_z", "centre_x", "centre_y", "centre_z", "undo", "last_ok",
-    )  # fmt: skip
+    feature_names: ClassVar[tuple[str, ...]] = (*NUMBERS, "undo", "last_ok")
 
     def __init__(self) -> None:
+        self._empty()
+
+    def _empty(self) -> None:
         self._features: Features = ()
         self._undo: list[Features] = []
         self._exports: dict[str, Features] = {}
-        self._last_ok = True
-        """Whether the last call was accepted; part of the snapshot, not of the state hash."""
+        self._last_ok = True  # part of the snapshot, not of the state hash
 
     @staticmethod
     def warm() -> None:
         """Import CadQuery; compute nothing."""
-        from . import build, drawing  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+        from . import build, drawing  # noqa: F401 # pyright: ignore[reportUnusedImport]
 
-    # -- modelling ---------------------------------------------------------------------------------------------------------------------------
+    # -- modelling --
 
     @tool
-    def new_sketch(self, plane: Literal["XY", "XZ", "YZ"] | None = None, face: str | None = None, offset: Position = 0) -> ToolResult:
+    def new_sketch(
+        self, plane: Literal["XY", "XZ", "YZ"] | None = None, face: str | None = None, offset: Position = 0
+    ) -> ToolResult:
         """Open a sketch on an origin plane or on a flat face of the body.
 
         Args:
@@ -85,7 +85,11 @@ class Cad(Application):
             offset: Distance before the plane or face, in mm.
         """
         if plane and face:
-            raise ToolFault("bad_argument", f"new_sketch: plane = {plane!r} and face = {face!r} exclude each other", "give one of them")
+            raise ToolFault(
+                "bad_argument",
+                f"new_sketch: plane = {plane!r} and face = {face!r} exclude each other",
+                "give one of them",
+            )
         return self._add("new_sketch", {"plane": plane or (None if face else "XY"), "face": face, "offset": offset})
 
     @tool
@@ -112,7 +116,9 @@ class Cad(Application):
         return self._add("circle", {"diameter": diameter, "x": x, "y": y})
 
     @tool
-    def polygon(self, sides: Annotated[int, Field(ge=3, le=24)], diameter: Length, x: Position = 0, y: Position = 0) -> ToolResult:
+    def polygon(
+        self, sides: Annotated[int, Field(ge=3, le=24)], diameter: Length, x: Position = 0, y: Position = 0
+    ) -> ToolResult:
         """Draw a regular polygon in the open sketch, its first corner towards +x.
 
         Args:
@@ -134,7 +140,9 @@ class Cad(Application):
         return self._add("extrude", {"distance": distance, "operation": operation})
 
     @tool
-    def hole(self, diameter: Length, x: Position = 0, y: Position = 0, depth: Length | None = None, face: str = "top") -> ToolResult:
+    def hole(
+        self, diameter: Length, x: Position = 0, y: Position = 0, depth: Length | None = None, face: str = "top"
+    ) -> ToolResult:
         """Drill a round hole straight into a flat face.
 
         Args:
@@ -188,10 +196,17 @@ class Cad(Application):
         """
         if kind == "linear" and not spacing:
             raise ToolFault("bad_argument", "pattern: linear needs a spacing other than 0", "for example spacing = 20")
-        arguments: dict[str, Value] = {"kind": kind, "count": count, "spacing": spacing, "direction": direction, "angle": angle, "feature": feature}
+        arguments: dict[str, Value] = {
+            "kind": kind,
+            "count": count,
+            "spacing": spacing,
+            "direction": direction,
+            "angle": angle,
+            "feature": feature,
+        }
         return self._add("pattern", arguments)
 
-    # -- editing -----------------------------------------------------------------------------------------------------------------------------
+    # -- editing --
 
     @tool
     def set_parameter(self, feature: str, parameter: str, value: float) -> ToolResult:
@@ -226,26 +241,25 @@ class Cad(Application):
         if not self._undo:
             raise ToolFault("precondition", "undo: there is nothing to undo")
         self._features = self._undo.pop()
-        return self._done(f"undo: {len(self._features)} features")
+        return self._done("undo")
 
-    # -- looking and handing out -------------------------------------------------------------------------------------------------------------
+    # -- looking and handing out --
 
     @tool
     def measure(self) -> ToolResult:
-        """Measure the body: volume (mm3), area (mm2), bounding box (mm), centre of mass, counts; also the features with their health."""
+        """Measure the body in mm: volume, area, bounding box, centre of mass, counts; list the features with health."""
         model = self._model()
         if model.body is None:
             raise ToolFault("precondition", "measure: there is no body yet", "new_sketch, a figure, then extrude")
         body = model.body
         low, high = body.box
         faces, edges = body.counts
-        centre = body.shape.Center().toTuple()
-        data = {
-            "volume": body.volume, "area": body.area, "low": list(low), "high": list(high), "centre_of_mass": list(centre),
-            "solids": 1, "faces": faces, "edges": edges, "features": self._tree(),
-        }  # fmt: skip
+        data = {"volume": body.volume, "area": body.area, "low": list(low), "high": list(high)}
+        data |= {"centre_of_mass": list(body.centre), "faces": faces, "edges": edges, "features": self._tree()}
         size = " x ".join(number(round(v, 3)) for v in body.size)
-        return ToolResult(True, f"size {size} mm, volume {rounded(body.volume)} mm3, {faces} faces, {edges} edges", data)
+        return ToolResult(
+            True, f"size {size} mm, volume {rounded(body.volume)} mm3, {faces} faces, {edges} edges", data
+        )
 
     @tool
     def export(self, format: Format = "step") -> ToolResult:  # noqa: A002 - the agent's word
@@ -259,7 +273,7 @@ class Cad(Application):
         self._exports[format] = self._features
         return ToolResult(True, f"exported {_FILES[format]}", {"file": _FILES[format]})
 
-    # -- state -------------------------------------------------------------------------------------------------------------------------------
+    # -- state --
 
     def call(self, call: ToolCall) -> ToolResult:
         """Carry out one call; see ``Simulator.call``."""
@@ -273,7 +287,7 @@ class Cad(Application):
         Raises:
             ValueError: If a call of the scene is refused.
         """
-        self.__init__()
+        self._empty()
         for data in scene.get("calls", []):
             result = self.call(ToolCall.from_json(data))
             if not result.ok:
@@ -284,7 +298,10 @@ class Cad(Application):
     def observe(self) -> View:
         """Show a line of text and the numbers."""
         model = self._model() if self._features else None
-        return View(self._line(model), self._numbers(model))
+        return View(
+            line(self._features, model),
+            (*numbers(self._features, model), math.log1p(len(self._undo)), float(self._last_ok)),
+        )
 
     def artifacts(self) -> dict[str, bytes]:
         """Return the part, the feature tree and the exported files."""
@@ -292,14 +309,18 @@ class Cad(Application):
         body = self._model().body if self._features else None
         if body is not None:
             files["part.brep"] = body.brep
-        return files | {_FILES[form]: _exported(form, features) for form, features in sorted(self._exports.items())}
+        if self._exports:
+            from .build import exported
+
+            files |= {_FILES[form]: exported(features, form) for form, features in sorted(self._exports.items())}
+        return files
 
     def snapshot(self) -> bytes:
         """Return the document, the documents before it and the exports, as JSON."""
         state = {
-            "features": _plain(self._features),
-            "undo": [_plain(features) for features in self._undo],
-            "exports": {form: _plain(features) for form, features in sorted(self._exports.items())},
+            "features": plain(self._features),
+            "undo": [plain(features) for features in self._undo],
+            "exports": {form: plain(features) for form, features in sorted(self._exports.items())},
             "last_ok": self._last_ok,
         }
         return json.dumps(state, separators=(",", ":")).encode()
@@ -307,27 +328,31 @@ class Cad(Application):
     def restore(self, snapshot: bytes) -> None:
         """Take over the state of a snapshot."""
         state = json.loads(snapshot)
-        self._features = _features(state["features"])
-        self._undo = [_features(features) for features in state["undo"]]
-        self._exports = {form: _features(features) for form, features in state["exports"].items()}
+        self._features = features_of(state["features"])
+        self._undo = [features_of(features) for features in state["undo"]]
+        self._exports = {form: features_of(features) for form, features in state["exports"].items()}
         self._last_ok = state["last_ok"]
 
     def state_hash(self) -> str:
-        """Digest the document, what undo leads back to, and the exports: no geometry, and not whether the last call was refused."""
-        state = [key_of(self._features), [key_of(features) for features in self._undo], {form: key_of(f) for form, f in self._exports.items()}]
+        """Digest the document, what undo leads back to, and the exports; not whether the last call was refused."""
+        state = [
+            key_of(self._features),
+            [key_of(features) for features in self._undo],
+            {form: key_of(f) for form, f in self._exports.items()},
+        ]
         return hashlib.blake2b(json.dumps(state, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def render(self) -> bytes:
         """Return a drawing of the part as SVG: isometric, top, front and right; not a tool."""
-        from .drawing import sheet  # noqa: PLC0415
+        from .drawing import sheet
 
         body = self._model().body if self._features else None
-        return sheet(None if body is None else body.shape)
+        return sheet(None if body is None else body.shape())
 
-    # -- inside ------------------------------------------------------------------------------------------------------------------------------
+    # -- inside --
 
     def _model(self) -> Model:
-        from .build import model_of  # noqa: PLC0415
+        from .build import model_of
 
         return model_of(self._features)
 
@@ -340,7 +365,7 @@ class Cad(Application):
 
     def _commit(self, features: Features) -> None:
         """Make ``features`` the document, if it can be built."""
-        from .build import model_of  # noqa: PLC0415
+        from .build import model_of
 
         model_of(features)
         self._undo = [*self._undo, self._features][-MAX_UNDO:]
@@ -351,42 +376,30 @@ class Cad(Application):
         status = f"warning: {model.warning}" if model.warning else "ok"
         body = f"volume {rounded(model.body.volume)} mm3" if model.body else "no body"
         state = f"{model.sketch} open" if model.sketch else body
-        data = {"features": len(self._features), "volume": model.body.volume if model.body else 0.0, "warning": model.warning}
+        data = {
+            "features": len(self._features),
+            "volume": model.body.volume if model.body else 0.0,
+            "warning": model.warning,
+        }
         return ToolResult(True, f"{what} {status}: {state}", data)
 
     def _find(self, name: str) -> int:
         names = [f.name for f in self._features]
         if name not in names:
-            raise ToolFault("not_found", f"there is no feature {shown(name)}", f"features: {', '.join(names)}", nearest(name, names))
+            raise ToolFault(
+                "not_found", f"there is no feature {shown(name)}", f"features: {', '.join(names)}", nearest(name, names)
+            )
         return names.index(name)
 
     def _tree(self) -> list[dict[str, Any]]:
         if not self._features:
             return []
-        from .build import health_of  # noqa: PLC0415
+        from .build import health_of
 
-        return [{**f.to_json(), "health": health} for f, health in zip(self._features, health_of(self._features), strict=True)]
-
-    def _line(self, model: Model | None) -> str:
-        if model is None:
-            return "empty document"
-        body = model.body
-        size = " x ".join(number(round(v, 2)) for v in body.size) if body else ""
-        part = f"part {size} mm, volume {rounded(body.volume)} mm3" if body else "no body"
-        drawn = f"; {model.sketch} open, {len(model.figures)} figures" if model.sketch else ""
-        return f"{self._features[-1].name}: {part}{drawn}"
-
-    def _numbers(self, model: Model | None) -> tuple[float, ...]:
-        body = model.body if model else None
-        low, high = body.box if body else ((0.0,) * 3, (0.0,) * 3)
-        faces, edges = body.counts if body else (0, 0)
-        figures, sketching = (len(model.figures), float(bool(model.sketch))) if model else (0, 0.0)
-        return (
-            math.log1p(len(self._features)), sketching, math.log1p(figures), float(body is not None), math.log1p(faces), math.log1p(edges),
-            (body.volume if body else 0.0) ** (1 / 3) / 100, math.sqrt(body.area if body else 0.0) / 100,
-            *((b - a) / 100 for a, b in zip(low, high, strict=True)), *((a + b) / 200 for a, b in zip(low, high, strict=True)),
-            math.log1p(len(self._undo)), float(self._last_ok),
-        )  # fmt: skip
+        return [
+            {**f.to_json(), "health": health}
+            for f, health in zip(self._features, health_of(self._features), strict=True)
+        ]
 
 
 def _validated(feature: Feature, parameter: str, value: float) -> Value:
@@ -398,27 +411,15 @@ def _validated(feature: Feature, parameter: str, value: float) -> Value:
     values = feature.values
     numbers = [k for k, v in values.items() if not isinstance(v, str) and k not in ("plane", "face", "feature")]
     if parameter not in numbers:
-        raise ToolFault("not_found", f"{feature.name} has no number {shown(parameter)}", f"numbers: {', '.join(numbers)}", nearest(parameter, numbers))
+        raise ToolFault(
+            "not_found",
+            f"{feature.name} has no number {shown(parameter)}",
+            f"numbers: {', '.join(numbers)}",
+            nearest(parameter, numbers),
+        )
     old = values[parameter]
     new = int(value) if isinstance(old, int) and value.is_integer() else value
     if new == old:
         raise ToolFault("precondition", f"{feature.name}.{parameter} is already {number(value)}")
     method = next(t for t in Cad.tools() if t.name == feature.kind)
     return method.validate({**values, parameter: new})[parameter]
-
-
-def _exported(form: str, features: Features) -> bytes:
-    from . import build, kernel  # noqa: PLC0415
-
-    body = build.model_of(features).body
-    if body is None:
-        return b""
-    return {"step": kernel.to_step, "stl": kernel.to_stl, "brep": kernel.to_brep}[form](body.shape)
-
-
-def _plain(features: Features) -> list[dict[str, Any]]:
-    return [feature.to_json() for feature in features]
-
-
-def _features(data: list[dict[str, Any]]) -> Features:
-    return tuple(Feature.from_json(item) for item in data)

@@ -1,7 +1,8 @@
 """A body and its health.
 
-The kernel answers many impossible requests with a broken or unchanged shape and no word, so that every result passes ``checked``: one solid,
-valid, of positive volume, changed in the direction that the operation promises, and not outside its own reach.
+The kernel answers many impossible requests with a broken or unchanged shape and no word, so that every result passes
+``checked``: one solid, valid, of positive volume, changed in the direction that the operation promises, and not
+outside its own reach.
 """
 
 from __future__ import annotations
@@ -24,21 +25,30 @@ LEAST = 1e-6
 
 @dataclass(frozen=True)
 class Body:
-    """One solid and what is measured of it; each measure is taken once."""
+    """One solid as data, and what is measured of it; each measure is taken once."""
 
-    shape: kernel.Shape
+    brep: bytes
+    """The binary BRep file."""
     volume: float
     """mm3"""
+
+    def shape(self) -> kernel.Shape:
+        """Return the solid, parsed anew: an operation may write into it."""
+        return kernel.parsed(self.brep)
+
+    @cached_property
+    def _measured(self) -> kernel.Shape:
+        return self.shape()
 
     @cached_property
     def surfaces(self) -> tuple[selection.Surface, ...]:
         """The faces as data."""
-        return selection.surfaces(self.shape)
+        return selection.surfaces(self._measured)
 
     @cached_property
     def box(self) -> tuple[Point, Point]:
         """Lowest and highest corner of the bounding box."""
-        box = self.shape.BoundingBox()
+        box = self._measured.BoundingBox()
         return (box.xmin, box.ymin, box.zmin), (box.xmax, box.ymax, box.zmax)
 
     @property
@@ -50,17 +60,17 @@ class Body:
     @cached_property
     def area(self) -> float:
         """Surface in mm2."""
-        return self.shape.Area()
+        return self._measured.Area()
 
     @cached_property
     def counts(self) -> tuple[int, int]:
         """Numbers of faces and edges."""
-        return len(self.surfaces), len(self.shape.Edges())
+        return len(self.surfaces), len(self._measured.Edges())
 
     @cached_property
-    def brep(self) -> bytes:
-        """The binary BRep file."""
-        return kernel.to_brep(self.shape)
+    def centre(self) -> Point:
+        """Centre of mass."""
+        return self._measured.Center().toTuple()
 
 
 def checked(name: str, before: Body | None, shape: kernel.Shape, change: Change) -> Body:
@@ -75,10 +85,12 @@ def checked(name: str, before: Body | None, shape: kernel.Shape, change: Change)
     if len(solids) > 1:
         hint = "the new piece must touch the body" if change == "grow" else "the cut must leave one piece"
         raise _fault(name, f"the result would be {len(solids)} separate solids", hint)
-    after = Body(solids[0], solids[0].Volume())
+    after = Body(kernel.to_brep(solids[0]), solids[0].Volume())
     if not math.isfinite(after.volume) or after.volume <= LEAST:
-        raise _fault(name, f"the result would have the volume {after.volume:.3g} mm3", "every size must be larger than zero")
-    if not after.shape.isValid():
+        raise _fault(
+            name, f"the result would have the volume {after.volume:.3g} mm3", "every size must be larger than zero"
+        )
+    if not solids[0].isValid():
         raise _fault(name, "the result would be an invalid solid", "try a smaller value")
     if before is not None:
         _check_change(name, before, after, change)

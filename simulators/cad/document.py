@@ -1,8 +1,10 @@
 """The document: a list of typed features, which is all that a part is made of.
 
-1. A feature is a validated tool call with a name: ``Feature("Hole1", "hole", {"diameter": 6.0, ...})``. Plain data, no geometry.
+1. A feature is a validated tool call with a name: ``Feature("Hole1", "hole", {"diameter": 6.0, ...})``. Plain data,
+   no geometry.
 2. Sketches, their entities and the operations on the body stand in one list, in the order in which they take effect.
-3. A document's *key* digests its content; a key of a prefix is part of the key of the whole, so that shapes can be cached by key.
+3. A document's *key* digests its content; a key of a prefix is part of the key of the whole, so that shapes can be
+   cached by key.
 
 This module does not know what a feature looks like in space.
 """
@@ -72,7 +74,7 @@ Features = tuple[Feature, ...]
 
 @lru_cache(maxsize=4096)
 def key_after(parent: str, feature: Feature) -> str:
-    """Return the key of the document that ``feature`` makes out of the document of key ``parent`` (``""`` is the empty one)."""
+    """Return the key of the document that ``feature`` makes out of that of key ``parent`` (``""`` is the empty one)."""
     content = json.dumps([parent, feature.name, feature.kind, feature.arguments], separators=(",", ":"))
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
@@ -93,7 +95,7 @@ def new_name(features: Sequence[Feature], kind: str) -> str:
 
 
 def group_of(features: Features, name: str) -> range:
-    """Return the places of the features that go when ``name`` is removed: a sketch goes with its entities and its extrusion.
+    """Return the places of what goes when ``name`` is removed: a sketch goes with its figures and its extrusion.
 
     Raises:
         StopIteration: If no feature has the name.
@@ -104,3 +106,13 @@ def group_of(features: Features, name: str) -> range:
     start = next(i for i in range(place, -1, -1) if features[i].kind == "new_sketch")
     end = next((i for i in range(start + 1, len(features)) if features[i].kind not in SKETCH_KINDS), len(features) - 1)
     return range(start, end + 1)
+
+
+def plain(features: Features) -> list[Json]:
+    """Return a document as plain JSON data."""
+    return [feature.to_json() for feature in features]
+
+
+def features_of(data: Sequence[Mapping[str, Any]]) -> Features:
+    """Rebuild a document from ``plain`` output."""
+    return tuple(Feature.from_json(item) for item in data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cadquery as cq
-from cadquery.occ_impl.exporters.svg import getSVG
+from cadquery.occ_impl.exporters.svg import getSVG  # pyright: ignore[reportUnknownVariableType]
 
 Direction = tuple[float, float, float]
 
@@ -31,9 +31,8 @@ def _view(shape: cq.Shape, name: str, place: int) -> str:
     towards, right = VIEWS[name]
     # The exporter chooses "up" itself unless it looks along z, so the part is turned instead.
     turned = shape.moved(cq.Location(cq.Plane((0, 0, 0), right, towards)).inverse)
-    options: dict[str, Any] = {
-        "width": WIDTH, "height": HEIGHT, "marginLeft": 30, "marginTop": 30, "showAxes": False, "projectionDir": (0, 0, 1), "showHidden": name != "isometric",
-    }  # fmt: skip
+    options: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "marginLeft": 30, "marginTop": 30}
+    options |= {"showAxes": False, "projectionDir": (0, 0, 1), "showHidden": name != "isometric"}
     picture = getSVG(turned, options)
     x, y = place % 2 * WIDTH, place // 2 * HEIGHT
     inner = picture[picture.index("<svg") :].replace("<svg", f'<svg x="{x}" y="{y}"', 1)

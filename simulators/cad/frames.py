@@ -1,7 +1,7 @@
 """Axis-parallel planes in space, by the names that people use for them.
 
-All sketches and holes lie in planes across a global axis. A plane has an outward direction and a level on that axis. Positions in it are
-given **along the global axes that lie in it**, from the projection of the global origin:
+All sketches and holes lie in planes across a global axis. A plane has an outward direction and a level on that axis.
+Positions in it are given **along the global axes that lie in it**, from the projection of the global origin:
 
 | plane, faces | outward | x, y of the sketch are |
 |---|---|---|

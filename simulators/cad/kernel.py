@@ -3,14 +3,16 @@
 Importing this module imports CadQuery (seconds, hundreds of MiB); applications do so when the first shape is needed.
 
 1. Nothing here checks its own result: the kernel fails silently, so that ``health`` looks at every one.
-2. OpenCascade's thread pool is set to one thread before the first computation and no operation runs in parallel. A pool with workers does not
-   survive ``fork``: a child of a parent that has computed with one waits for its dead workers for ever.
-3. Operations leave their arguments as they are (non-destructive mode), so that cached shapes give the same bytes whatever was done with them.
+2. OpenCascade's thread pool is set to one thread before the first computation and no operation runs in parallel. A
+   pool with workers does not survive ``fork``: a child of a parent that has computed with one waits for its dead
+   workers for ever.
+3. OpenCascade writes into the shapes that it is given (tolerances, triangulations, flags). A shape that is used again
+   is therefore kept as bytes and parsed anew for each use, so that results do not depend on what was done before.
 
 Lengths are mm.
 """
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
 # OCP, the binding of OpenCascade, is a compiled module without type stubs.
 
 from __future__ import annotations
@@ -58,7 +60,10 @@ def prisms(figures: Sequence[Figure], frame: Frame, start: float, length: float)
     """Return one solid per profile, from ``start`` mm outward of the frame over ``length`` mm (negative: inward)."""
     base = frame.moved(start)
     vector = cq.Vector(*base.along(base.sign * length))
-    return [cq.Solid.extrudeLinear(_wire(outer, base), [_wire(i, base) for i in inner], vector) for outer, inner in profiles(figures)]
+    return [
+        cq.Solid.extrudeLinear(_wire(outer, base), [_wire(i, base) for i in inner], vector)
+        for outer, inner in profiles(figures)
+    ]
 
 
 def _wire(figure: Figure, frame: Frame) -> cq.Wire:
@@ -121,17 +126,10 @@ def shifted(shape: Shape, vector: Sequence[float]) -> Shape:
 
 
 def rotated(shape: Shape, frame: Frame, degrees: float) -> Shape:
-    """Return a copy turned about the global axis across which the frame lies, counter-clockwise seen from its positive end."""
+    """Return a copy turned about the global axis across which the frame lies, counter-clockwise from its tip."""
     turn = gp_Trsf()
     turn.SetRotation(gp_Ax1(gp_Pnt(0, 0, 0), gp_Dir(*frame.along(1.0))), math.radians(degrees))
     return shape.moved(cq.Location(turn))
-
-
-def reach(body: Shape) -> float:
-    """Return a length that leads out of the body from any plane at or within twice its distance from the origin."""
-    box = body.BoundingBox()
-    corners = [abs(v) for v in (box.xmin, box.xmax, box.ymin, box.ymax, box.zmin, box.zmax)]
-    return math.ceil(4 * max(corners) + 10)
 
 
 def to_brep(shape: Shape) -> bytes:
@@ -152,6 +150,18 @@ def from_brep(data: bytes) -> Shape | None:
     return shape if shape.wrapped is not None and not shape.wrapped.IsNull() else None
 
 
+def parsed(data: bytes) -> Shape:
+    """Return the shape of a BRep file that ``to_brep`` wrote.
+
+    Raises:
+        KernelError: If it is not such a file.
+    """
+    shape = from_brep(data)
+    if shape is None:
+        raise KernelError("this is no BRep file")
+    return shape
+
+
 def to_step(shape: Shape) -> bytes:
     """Return the shape as a STEP file; its header holds a constant time stamp and product name."""
     writer = STEPControl_Writer()
@@ -159,12 +169,13 @@ def to_step(shape: Shape) -> bytes:
     writer.Transfer(shape.wrapped, STEPControl_AsIs)
     stream = io.BytesIO()
     writer.WriteStream(stream)
-    return re.sub(rb"'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d'", b"'2000-01-01T00:00:00'", stream.getvalue(), count=1)
+    dated = re.sub(rb"'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d'", b"'2000-01-01T00:00:00'", stream.getvalue(), count=1)
+    return re.sub(rb"'part \d+'", b"'part'", dated)  # the writer counts its products
 
 
 def to_stl(shape: Shape) -> bytes:
     """Return the shape as a binary STL file, chords within 0.05 mm and 0.2 rad of the surface."""
-    vertices, triangles = shape.copy().tessellate(0.05, 0.2)
+    vertices, triangles = shape.tessellate(0.05, 0.2)
     corners = np.array([v.toTuple() for v in vertices])[np.array(triangles)]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)

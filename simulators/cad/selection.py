@@ -1,9 +1,10 @@
 """Looking at a solid: its surfaces as plain data, and edges by selector.
 
-``surfaces`` is what semantic face names, hole tests and scores are made of. Everything is measured in the global axes, in mm.
+``surfaces`` is what semantic face names, hole tests and scores are made of. Everything is measured in the global
+axes, in mm.
 """
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportAttributeAccessIssue=false
 # OCP, the binding of OpenCascade, is a compiled module without type stubs.
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from OCP.Bnd import Bnd_Box
 from OCP.BRep import BRep_Tool
 from OCP.BRepAdaptor import BRepAdaptor_Curve, BRepAdaptor_Surface
 from OCP.BRepBndLib import BRepBndLib
+from OCP.BRepTools import BRepTools
 from OCP.GeomAbs import GeomAbs_C0, GeomAbs_Cone, GeomAbs_Cylinder, GeomAbs_Line, GeomAbs_Plane
 from OCP.TopAbs import TopAbs_EDGE, TopAbs_FACE, TopAbs_REVERSED
 from OCP.TopExp import TopExp, TopExp_Explorer
@@ -27,6 +29,7 @@ from .frames import Frame, Point
 
 NEAR = 1e-4
 """Positions that differ by less are the same, in mm."""
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Surface(NamedTuple):
@@ -35,11 +38,13 @@ class Surface(NamedTuple):
     kind: str
     """``plane``, ``cylinder``, ``cone`` or ``other``."""
     direction: Point
-    """A plane's outward normal; the axis of a cylinder or cone, turned so that its first component that is not 0 is positive."""
+    """A plane's outward normal; the axis of a cylinder or cone, turned so that its leading component is positive."""
     position: Point
     """A point on the axis of a cylinder or cone, the one nearest to the origin; zeros for other kinds."""
     radius: float
     """Radius of a cylinder, reference radius of a cone; 0 for other kinds."""
+    sweep: float
+    """The angle over which a cylinder or cone goes round, in radians; 0 for other kinds."""
     concave: bool
     """Whether a cylinder or cone is the wall of a hole."""
     low: Point
@@ -53,7 +58,11 @@ class Surface(NamedTuple):
 
     def on(self, frame: Frame) -> bool:
         """Whether this is a flat face in the frame, with the frame's outward direction."""
-        return self.kind == "plane" and self.direction[frame.axis] * frame.sign > 1 - 1e-9 and abs(self.low[frame.axis] - frame.level) < NEAR
+        return (
+            self.kind == "plane"
+            and self.direction[frame.axis] * frame.sign > 1 - 1e-9
+            and abs(self.low[frame.axis] - frame.level) < NEAR
+        )
 
 
 def surfaces(shape: cq.Shape) -> tuple[Surface, ...]:
@@ -78,15 +87,23 @@ def _surface(face: Any) -> Surface:
         plane = adaptor.Plane()
         normal = _tuple(plane.Axis().Direction())
         outward = -1.0 if reversed_ == plane.Direct() else 1.0
-        return Surface("plane", _signed(normal, outward), (0.0, 0.0, 0.0), 0.0, False, low, high)
+        return Surface("plane", _signed(normal, outward), ORIGIN, 0.0, 0.0, False, low, high)
     if kind in (GeomAbs_Cylinder, GeomAbs_Cone):
-        conical = kind == GeomAbs_Cone
-        round_ = adaptor.Cone() if conical else adaptor.Cylinder()
-        axis = round_.Axis()
-        direction = _tuple(axis.Direction())
-        radius = round_.RefRadius() if conical else round_.Radius()
-        return Surface("cone" if conical else "cylinder", _canonical(direction), _foot(_tuple(axis.Location()), direction), radius, reversed_ == round_.Direct(), low, high)
-    return Surface("other", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, False, low, high)
+        return _round(face, adaptor, low, high, reversed_)
+    return Surface("other", ORIGIN, ORIGIN, 0.0, 0.0, False, low, high)
+
+
+def _round(face: Any, adaptor: Any, low: Point, high: Point, reversed_: bool) -> Surface:
+    conical = adaptor.GetType() == GeomAbs_Cone
+    shape = adaptor.Cone() if conical else adaptor.Cylinder()
+    radius = shape.RefRadius() if conical else shape.Radius()
+    direction = _tuple(shape.Axis().Direction())
+    foot = _foot(_tuple(shape.Axis().Location()), direction)
+    first, last, *_ = BRepTools.UVBounds_s(face)
+    concave = reversed_ == shape.Direct()
+    return Surface(
+        "cone" if conical else "cylinder", _canonical(direction), foot, radius, last - first, concave, low, high
+    )
 
 
 def _box(shape: Any) -> tuple[Point, Point]:
@@ -117,7 +134,10 @@ def _foot(point: Point, direction: Point) -> Point:
 
 
 def edges(shape: cq.Shape, selector: str) -> list[cq.Edge]:
-    """Return the sharp edges of a selector: ``vertical`` (straight, along Z), ``top`` or ``bottom`` (at the body's highest or lowest level), ``all``."""
+    """Return the sharp edges of a selector.
+
+    ``vertical``: straight, along Z. ``top`` and ``bottom``: at the body's highest and lowest level. ``all``.
+    """
     low, high = _box(shape.wrapped)
     chosen = [edge for edge in _sharp_edges(shape) if _selected(edge, selector, low[2], high[2])]
     return [cq.Edge(edge) for edge in chosen]

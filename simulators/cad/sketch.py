@@ -1,7 +1,8 @@
 """Flat figures: what may be drawn in a sketch and how figures become profiles.
 
-A sketch holds closed convex figures (rectangles, circles, regular polygons). They may lie beside or inside one another; a figure inside an odd
-number of others is a hole. Outlines that cross or touch make no profile: the kernel would answer them with an invalid solid and no word.
+A sketch holds closed convex figures (rectangles, circles, regular polygons). They may lie beside or inside one
+another; a figure inside an odd number of others is a hole. Outlines that cross or touch make no profile: the kernel
+would answer them with an invalid solid and no word.
 
 Lengths are mm. This module is plain geometry and knows no kernel.
 """

@@ -301,12 +301,16 @@ class Files:
     def walk(self, path: str = "/") -> Iterator[tuple[str, Node]]:
         """Yield every entry at and below `path` as (absolute path, node), folders before their entries, names in order."""
         node = self.find(path, follow=False)
-        if node is None:
-            return
-        yield path, node
-        if isinstance(node, Folder):
-            for name in sorted(node.entries):
-                yield from self.walk(normal(name, path))
+        if node is not None:
+            yield from _walk(path, node)
+
+
+def _walk(path: str, node: Node) -> Iterator[tuple[str, Node]]:
+    yield path, node
+    if isinstance(node, Folder):
+        base = path.rstrip("/")
+        for name in sorted(node.entries):
+            yield from _walk(f"{base}/{name}", node.entries[name])
 
 
 def folders(node: Node) -> Iterator[Folder]:

@@ -1,7 +1,6 @@
-"""Patterns: shell globs and POSIX regular expressions as Python's.
+"""How patterns are written: shell globs and POSIX regular expressions with GNU's additions, read into trees for `regex`.
 
-Differences that remain: of several alternatives the first that matches is taken, not the longest; a repeated group that can match its own
-repetition in many ways (`(a*)*`) is refused, since Python would search without end.
+It differs from POSIX where several alternatives match at the same place: the first is taken, not the longest.
 """
 
 from __future__ import annotations
@@ -9,17 +8,19 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from .meter import MAX_NESTING
+from .regex import Again, Edge, Either, Group, Node, One, Pattern, PatternError, Repeat, Row
+
 CLASSES = {
     "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r" \t\n\r\f\v", "blank": r" \t",
     "punct": r"!-/:-@\[-`{-~", "print": " -~", "graph": "!-~", "cntrl": r"\x00-\x1f\x7f", "xdigit": "0-9A-Fa-f", "word": r"\w",
 }  # fmt: skip
-INTERVAL = re.compile(r"\{(\d*)(,?)(\d*)\}")
-# Largest count in an interval, as RE_DUP_MAX of glibc, but small enough to compile fast.
+INTERVAL = re.compile(r"(\d{0,6})(,?)(\d{0,6})")
+# Largest count in an interval; RE_DUP_MAX of glibc is 32767.
 MAX_REPEAT = 1_000
-
-
-class PatternError(ValueError):
-    """A pattern that is none; the message is grep's."""
+EDGES = {"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "b": r"\b", "B": r"\B", "`": r"\A", "'": r"\Z"}
+LETTERS = {"w": r"\w", "W": r"\W", "s": r"\s", "S": r"\S", "n": r"\n", "t": r"\t"}
+ANY = Repeat(One("."), 0, None)
 
 
 def bracket(text: str, start: int, negations: str = "!^") -> tuple[str, int] | None:
@@ -31,65 +32,72 @@ def bracket(text: str, start: int, negations: str = "!^") -> tuple[str, int] | N
     first = True
     while i < len(text):
         if text[i] == "]" and not first:
-            return f"[{'^' if negated else ''}{body}]", i + 1
+            return (f"[{'^' if negated else ''}{body}]" if _valid(body) else "(?!)"), i + 1
         name = re.compile(r"\[:(\w+):\]").match(text, i)
         if name and name[1] in CLASSES:
             body += CLASSES[name[1]]
             i = name.end()
         else:
-            body += text[i] if text[i] == "-" and not first and text[i + 1 : i + 2] != "]" else re.escape(text[i])
+            is_range = text[i] == "-" and not first and text[i + 1 : i + 2] not in ("]", "")
+            body += "-" if is_range else re.escape(text[i])
             i += 1
         first = False
     return None
 
 
-@lru_cache(maxsize=512)
-def glob(pattern: str) -> re.Pattern[str]:
-    """Return a compiled shell pattern that matches whole texts; a backslash makes the next character ordinary."""
-    out: list[str] = []
+def _valid(body: str) -> bool:
+    try:
+        re.compile(f"[{body}]")
+    except re.error:
+        return False
+    return True
+
+
+# Shell globs
+
+
+def glob_tree(pattern: str) -> Row:
+    """Return a glob as a tree; a backslash makes the next character ordinary."""
+    parts: list[Node] = []
     i = 0
     while i < len(pattern):
         char = pattern[i]
         if char == "*":
-            while pattern[i + 1 : i + 2] == "*":
-                i += 1
-            out.append(".*")
+            if not parts or parts[-1] != ANY:
+                parts.append(ANY)
         elif char == "?":
-            out.append(".")
+            parts.append(One("."))
         elif char == "[" and (found := bracket(pattern, i)):
-            out.append(found[0])
-            i = found[1] - 1
-        elif char == "\\" and i + 1 < len(pattern):
-            i += 1
-            out.append(re.escape(pattern[i]))
-        else:
-            out.append(re.escape(char))
-        i += 1
-    # A star may take the shortest text that lets the next part match: with "atomic" parts the search is linear.
-    source = "".join(out)
-    if source.count(".*") > 1:
-        first, *middle, last = source.split(".*")
-        source = first + "".join(f"(?>.*?{part})" for part in middle) + ".*" + last
-    return _compile(source, re.DOTALL)
-
-
-def glob_search(pattern: str) -> str:
-    """Return the Python source of a shell pattern for `${x#p}` and `${x/p/r}`, unanchored, stars greedy."""
-    out: list[str] = []
-    i = 0
-    while i < len(pattern):
-        char = pattern[i]
-        if char in "*?":
-            out.append({"*": ".*", "?": "."}[char])
-        elif char == "[" and (found := bracket(pattern, i)):
-            out.append(found[0])
+            parts.append(One(found[0]))
             i = found[1] - 1
         else:
             if char == "\\" and i + 1 < len(pattern):
                 i += 1
-            out.append(re.escape(pattern[i]))
+            parts.append(One(re.escape(pattern[i])))
         i += 1
-    return re.sub(r"(\.\*){2,}", ".*", "".join(out))
+    return Row(tuple(parts))
+
+
+@lru_cache(maxsize=512)
+def glob(pattern: str) -> re.Pattern[str]:
+    """Return a compiled glob for `fullmatch`. Each star but the last takes the shortest text that lets the next part match: no search."""
+    pieces: list[list[str]] = [[]]
+    for part in glob_tree(pattern).parts:
+        if part == ANY:
+            pieces.append([])
+        elif isinstance(part, One):
+            pieces[-1].append(part.source)
+    first, *middle = ["".join(piece) for piece in pieces]
+    if not middle:
+        return re.compile(first, re.DOTALL)
+    return re.compile(first + "".join(f"(?>.*?{part})" for part in middle[:-1]) + ".*" + middle[-1], re.DOTALL)
+
+
+@lru_cache(maxsize=512)
+def glob_search(pattern: str, at_start: bool = False, at_end: bool = False) -> Pattern:
+    """Return a glob that is searched within a text, as `${x/pattern/text}` does."""
+    edges = (Edge(r"\A"),) * at_start, (Edge(r"\Z"),) * at_end
+    return Pattern(Row((*edges[0], *glob_tree(pattern).parts, *edges[1])), re.DOTALL)
 
 
 def is_glob(pattern: str) -> bool:
@@ -97,177 +105,184 @@ def is_glob(pattern: str) -> bool:
     return bool(re.search(r"[*?\[]", re.sub(r"\\.", "", pattern, flags=re.DOTALL)))
 
 
-def _compile(source: str, flags: int) -> re.Pattern[str]:
-    try:
-        return re.compile(source, flags)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise PatternError(f"Invalid regular expression: {error}") from None
+# Regular expressions
 
 
 @lru_cache(maxsize=512)
-def posix(pattern: str, extended: bool = False, ignore_case: bool = False, whole: str = "") -> re.Pattern[str]:
+def posix(pattern: str, extended: bool = False, ignore_case: bool = False, whole: str = "") -> Pattern:
     """Return a compiled basic or extended regular expression with GNU's additions.
 
     Args:
         pattern: The expression; several lines are alternatives.
         extended: Whether `( ) { } + ? |` are special without a backslash.
         ignore_case: Whether letters match both cases.
-        whole: "x" to match whole lines only, "w" whole words only.
+        whole: "x" to match whole lines only, "w" whole words only, "^" at the beginning only.
 
     Raises:
-        PatternError: If it is malformed or would search without end.
+        PatternError: If it is malformed or too large.
     """
-    source = "|".join(_Translator(line, extended).run() for line in pattern.split("\n"))
+    reader = _Reader(extended)
+    return finished([reader.read(line) for line in pattern.split("\n")], ignore_case, whole)
+
+
+@lru_cache(maxsize=512)
+def fixed(texts: tuple[str, ...], ignore_case: bool = False, whole: str = "") -> Pattern:
+    """Return a pattern that finds any of some texts as they are."""
+    trees: list[Node] = [Row(tuple(One(re.escape(c)) for c in text)) for text in texts]
+    return finished(trees or [Edge("(?!)")], ignore_case, whole)
+
+
+def finished(trees: list[Node], ignore_case: bool, whole: str) -> Pattern:
+    """Return the pattern of some alternatives, see `posix`."""
+    tree = trees[0] if len(trees) == 1 else Either(tuple(trees))
     if whole:
-        source = rf"\A(?:{source})\Z" if whole == "x" else rf"(?<!\w)(?:{source})(?!\w)"
-    return _compile(source, (re.IGNORECASE if ignore_case else 0) | re.ASCII)
+        before, after = {"x": (r"\A", r"\Z"), "w": (r"(?<!\w)", r"(?!\w)"), "^": (r"\A", "")}[whole]
+        tree = Row((Edge(before), tree, Edge(after)))
+    return Pattern(tree, (re.IGNORECASE if ignore_case else 0) | re.ASCII)
 
 
-class _Translator:
-    """One expression on its way to Python's form."""
+class _Reader:
+    """Reads expressions; group numbers go on from one to the next."""
 
-    def __init__(self, text: str, extended: bool) -> None:
-        self.text = text
+    def __init__(self, extended: bool) -> None:
         self.extended = extended
-        self.i = 0
-        self.out: list[str] = []
-        # Per open group: does it hold an unbounded repetition, and something that must match besides?
-        self.groups: list[list[bool]] = [[False, False]]
-        self.closed: list[bool] | None = None
+        self.groups = 0
+        self.text, self.i, self.depth = "", 0, 0
 
-    def run(self) -> str:
-        """Translate everything."""
-        while self.i < len(self.text):
-            self.step()
-        if len(self.groups) > 1:
-            raise PatternError("Unmatched ( or \\(")
-        return "".join(self.out)
-
-    def starts(self) -> bool:
-        """Tell whether an atom may only begin here: at the start, after `(` or `|`."""
-        return not self.out or self.out[-1] in ("(", "|", r"\A")
-
-    def step(self) -> None:
-        """Translate one token."""
-        char = self.text[self.i]
-        token = self.text[self.i : self.i + 2] if char == "\\" else char
-        bare = token[-1]
-        special = (len(token) == 1) == self.extended and bare in "(){}+?|"
-        self.i += len(token)
-        if special and bare == "(":
-            self.groups.append([False, False])
-            self.out.append("(")
-        elif special and bare == ")" and len(self.groups) > 1:
-            self.closed = self.groups.pop()
-            self.out.append(")")
-        elif special and bare == ")":
+    def read(self, text: str) -> Node:
+        """Return the tree of one expression."""
+        self.text, self.i = text, 0
+        tree = self.either()
+        if self.i < len(text):
             raise PatternError("Unmatched ) or \\)")
-        elif special and bare == "|":
-            self.out.append("|")
-        elif (special and bare in "+?{") or char == "*":
-            self.repeat(bare)
-        elif char == "[":
-            self.set()
-        elif len(token) == 2:
-            self.escape(bare)
-        elif char == "^" and (self.extended or self.starts()):
-            self.out.append(r"\A")
-        elif char == "$" and (self.extended or self.i == len(self.text) or self.text.startswith((r"\)", r"\|"), self.i)):
-            self.out.append(r"\Z")
-        else:
-            self.atom("." if char == "." else re.escape(char))
+        return tree
 
-    def atom(self, source: str) -> None:
-        """Add something that matches by itself."""
-        self.out.append(source)
-        self.closed = None
-        self.groups[-1][1] = True
+    def token(self) -> tuple[str, bool]:
+        """Return the next token, and whether it is one of the operators that basic expressions escape."""
+        char = self.text[self.i : self.i + 1]
+        token = self.text[self.i : self.i + 2] if char == "\\" else char
+        return token, bool(token) and token[-1] in "(){}+?|" and (len(token) == 1) == self.extended
 
-    def set(self) -> None:
-        """Translate a bracket expression."""
-        found = bracket(self.text, self.i - 1, negations="^")
-        if found is None:
-            raise PatternError("Unmatched [, [^, [:, [., or [=")
-        body, self.i = found
-        self.atom(body)
+    def operator(self) -> str:
+        """Return the operator that stands here, or ""."""
+        token, special = self.token()
+        return token[-1] if special else ""
 
-    def escape(self, char: str) -> None:
-        """Translate a backslash and a character."""
-        if char == "\\" and self.i > len(self.text):
-            raise PatternError("Trailing backslash")
-        known = {"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "b": r"\b", "B": r"\B", "w": r"\w", "W": r"\W", "s": r"\s", "S": r"\S", "n": r"\n", "t": r"\t", "`": r"\A", "'": r"\Z"}
-        if char.isdigit() and char != "0":
-            if int(char) > sum(1 for part in self.out if part == "("):
-                raise PatternError("Invalid back reference")
-            self.out.append(f"(?:\\{char})")
-        elif char in "<>bB`'":
-            self.out.append(known[char])
-        else:
-            self.atom(known.get(char) or re.escape(char))
+    def either(self) -> Node:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise PatternError("Regular expression too big")
+        parts = [self.row()]
+        while self.operator() == "|":
+            self.i += len(self.token()[0])
+            parts.append(self.row())
+        self.depth -= 1
+        return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
-    def repeat(self, char: str) -> None:
-        """Translate `*`, `+`, `?` or an interval."""
-        if self.starts():
-            if char == "*" or not self.extended:
-                return self.atom(re.escape(char))
-            if char == "{":
-                return self.atom(re.escape(char))
+    def row(self) -> Node:
+        parts: list[Node] = []
+        start = True
+        while self.i < len(self.text):
+            operator = self.operator()
+            if operator == "|" or (operator == ")" and self.depth > 1):
+                break
+            part = self.atom(start)
+            while repeat := self.repetition(start and isinstance(part, Edge)):
+                part = repeat(part)
+            parts.append(part)
+            start = start and part == Edge(r"\A") and not self.extended
+        return Row(tuple(parts))
+
+    def atom(self, start: bool) -> Node:
+        token, special = self.token()
+        if special and token[-1] == "(":
+            return self.group(len(token))
+        if special and token[-1] == ")":
+            raise PatternError("Unmatched ) or \\)")
+        if start and self.extended and token in ("+", "?"):
             raise PatternError("Invalid preceding regular expression")
-        if char == "{":
-            source = self.interval()
-            if source is None:
-                return self.atom(r"\{")
-        else:
-            source = char
-        endless = source in ("*", "+") or source.endswith(",}")
-        if endless and self.closed is not None and self.closed[0] and not self.closed[1]:
-            raise PatternError("Regular expression too complex: a repetition of a repetition")
-        if self.out[-1][-1:] in "*+?}" and self.out[-1] in ("*", "+", "?") or self.out[-1].startswith("{"):
-            self._wrap()
-        self.out.append(source)
-        if endless:
-            self.groups[-1][0] = True
-            if self.closed is None:
-                self.groups[-1][1] = self._others()
-        self.closed = None
-        return None
+        self.i += len(token)
+        if token == "[":
+            found = bracket(self.text, self.i - 1, negations="^")
+            if found is None:
+                raise PatternError("Unmatched [, [^, [:, [., or [=")
+            self.i = found[1]
+            return One(found[0])
+        if token == "^" and (self.extended or start):
+            return Edge(r"\A")
+        if token == "$" and (self.extended or self.i == len(self.text) or self.text.startswith((r"\)", r"\|"), self.i)):
+            return Edge(r"\Z")
+        if token == ".":
+            return One(".")
+        return self.escape(token[1]) if len(token) == 2 else One("\\\\") if token == "\\" and self._trailing() else One(re.escape(token))
 
-    def _others(self) -> bool:
-        """Tell whether the open group holds an atom that must match and is not repeated (a cautious guess from its tokens)."""
-        depth, tokens = 0, 0
-        for i in range(len(self.out) - 1, -1, -1):
-            part = self.out[i]
-            if part == "(" and depth == 0:
-                break
-            depth += (part == ")") - (part == "(")
-            if part not in ("(", ")", "|", "*", "+", "?") and not part.startswith("{"):
-                following = self.out[i + 1] if i + 1 < len(self.out) else ""
-                tokens += following not in ("*", "?")
-        return tokens - (self.out[-1] == "+") > 0
+    def _trailing(self) -> bool:
+        raise PatternError("Trailing backslash")
 
-    def _wrap(self) -> None:
-        """Put the last repeated atom into a group, since Python reads `a*+` and `a+?` in another way."""
-        i = len(self.out) - 2
-        depth = 0
-        while i >= 0:
-            depth += (self.out[i] == ")") - (self.out[i] == "(")
-            if depth == 0:
-                break
-            i -= 1
-        self.out.insert(max(i, 0), "(?:")
-        self.out.append(")")
+    def group(self, size: int) -> Node:
+        self.i += size
+        self.groups += 1
+        number = self.groups
+        inside = self.either()
+        if self.operator() != ")":
+            raise PatternError("Unmatched ( or \\(")
+        self.i += size
+        return Group(number, inside)
 
-    def interval(self) -> str | None:
-        r"""Translate `{n,m}` (or `\{n,m\}`) behind the brace that was just read; `None` where it is none."""
+    def escape(self, char: str) -> Node:
+        if char.isdigit() and char != "0":
+            if int(char) > self.groups:
+                raise PatternError("Invalid back reference")
+            return Again(int(char))
+        return Edge(EDGES[char]) if char in EDGES else One(LETTERS.get(char) or re.escape(char))
+
+    def repetition(self, nothing_before: bool):  # noqa: ANN201
+        """Return what wraps the atom before, if a repetition stands here."""
+        token, special = self.token()
+        counts: tuple[int, int | None] | None = None
+        if token == "*" and not nothing_before:
+            counts = (0, None)
+            self.i += 1
+        elif special and token[-1] in "+?" and not nothing_before:
+            counts = (1, None) if token[-1] == "+" else (0, 1)
+            self.i += len(token)
+        elif special and token[-1] == "{" and not nothing_before:
+            counts = self.interval(len(token))
+        if counts is None:
+            return None
+        return lambda part: Repeat(part, *counts)
+
+    def interval(self, size: int) -> tuple[int, int | None] | None:
+        r"""Read `{n,m}` or `\{n,m\}`; `None` where the brace is an ordinary character."""
         close = "}" if self.extended else "\\}"
-        end = self.text.find(close, self.i)
-        match = INTERVAL.fullmatch("{" + self.text[self.i : end] + "}") if end >= 0 else None
+        end = self.text.find(close, self.i + size)
+        match = INTERVAL.fullmatch(self.text[self.i + size : end]) if end >= 0 else None
         if not match or not (match[1] or match[2]):
             if self.extended:
                 return None
             raise PatternError("Unmatched \\{" if end < 0 else "Invalid content of \\{\\}")
-        low, high = int(match[1] or 0), int(match[3]) if match[3] else None
-        if max(low, high or 0) > MAX_REPEAT or (high is not None and high < low):
-            raise PatternError("Regular expression too big" if high is None or high >= low else "Invalid content of \\{\\}")
+        low = int(match[1] or 0)
+        high = int(match[3]) if match[3] else None if match[2] else low
+        if high is not None and high < low:
+            raise PatternError("Invalid content of \\{\\}")
+        if max(low, high or 0) > MAX_REPEAT:
+            raise PatternError("Regular expression too big")
         self.i = end + len(close)
-        return f"{{{low},{'' if high is None else high}}}" if match[2] else f"{{{low}}}"
+        return low, high
+
+
+@lru_cache(maxsize=128)
+def perl(pattern: str, ignore_case: bool = False, whole: str = "") -> Pattern:
+    """Return a compiled pattern of `grep -P`, by Python's own rules.
+
+    Raises:
+        PatternError: If it is malformed, or repeats a group, which Python might search without end.
+    """
+    if re.search(r"(?<!\\)\)(?:[*+]|\{\d*,)", pattern) or len(re.findall(r"[*+]|\{\d*,", pattern)) > 4:
+        raise PatternError("Regular expression too complex for -P: use -E")
+    body = f"(?:{pattern})"
+    source = rf"\A{body}\Z" if whole == "x" else rf"(?<!\w){body}(?!\w)" if whole else body
+    return Pattern(One(source), (re.IGNORECASE if ignore_case else 0) | re.ASCII)
+
+
+__all__ = ["Pattern", "PatternError", "bracket", "fixed", "glob", "glob_search", "is_glob", "perl", "posix"]

@@ -1,20 +1,18 @@
-"""The runtimes that are present here, and a look at the processes of this machine."""
+"""The runtimes that are present here."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from makerspace.containers.runtimes import open_runtime
-from makerspace.containers.session import Target
 
 sys.path.insert(0, str(Path(__file__).parent))  # sandboxes import ``services`` from here
+from watching import SERVICE
 
-SERVICE, ROGUE = Target("services:Service"), Target("services:Rogue")
 PROBE = "import sys; from makerspace.containers.namespaces import available; sys.exit(not available())"
 
 
@@ -61,33 +59,3 @@ def opened():
     yield open_session
     for session in sessions:
         session.close()
-
-
-def parents():
-    """Map each process id to that of its parent; zombies are left out."""
-    found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, parent, *_ = stat.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state != "Z":
-            found[int(stat.parent.name)] = int(parent)
-    return found
-
-
-def descendants(pid):
-    """Return the ids of all living processes below one."""
-    parent_of = parents()
-    found, layer = set(), {pid}
-    while layer := {child for child, parent in parent_of.items() if parent in layer}:
-        found |= layer
-    return found
-
-
-def wait_until(condition):
-    """Wait for something that must happen; fail when it does not."""
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)

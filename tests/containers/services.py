@@ -1,4 +1,4 @@
-"""Small services that behave, and small services that do not. They run inside sandboxes, so they are imported by their name."""
+"""Small services that behave, and small services that do not. They run in sandboxes, which import them by name."""
 
 from __future__ import annotations
 
@@ -126,6 +126,7 @@ class Rogue(Service):
 
     def dirty(self):
         """Change everything that an episode can change without a crash."""
+        subprocess.Popen(["sleep", "1000"], start_new_session=True)
         for place in (".", os.environ["TMPDIR"]):
             Path(place, "left.txt").write_text("left")
             Path(place, "folder").mkdir(exist_ok=True)
@@ -139,16 +140,17 @@ class Rogue(Service):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         locale.setlocale(locale.LC_ALL, "C")
-        self.held = [open("held", "w"), threading.Thread(target=time.sleep, args=(1000,), daemon=True)]
-        self.held[1].start()
-        subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        self.held = Path("held").open("w")  # noqa: SIM115 - that it stays open is the point
+        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
         return {}
 
     def look(self):
         """Describe what ``dirty`` changes."""
         home = os.environ["HOME"]
         return {
-            "files": sorted(str(path.relative_to(home)) for place in (home, ".") for path in Path(place).absolute().rglob("*")),
+            "files": sorted(
+                str(path.relative_to(home)) for place in (home, ".") for path in Path(place).absolute().rglob("*")
+            ),
             "environment": {name: value.replace(home, "~") for name, value in os.environ.items()},
             "place": str(Path.cwd()).replace(home, "~"),
             "mask": [old := os.umask(0), os.umask(old)][0],
@@ -158,10 +160,13 @@ class Rogue(Service):
             "random": random.random(),
             "hash": hash("text"),
             "terminate": str(signal.getsignal(signal.SIGTERM)),
-            "limits": [resource.getrlimit(kind) for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_DATA)],
+            "limits": [
+                resource.getrlimit(kind)
+                for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_DATA)
+            ],
             "locale": locale.setlocale(locale.LC_ALL),
-            "descriptors": sorted(fd for fd in map(int, os.listdir("/proc/self/fd")) if fd_exists(fd)).__len__(),
-            "threads": len(os.listdir("/proc/self/task")),
+            "descriptors": len(descriptors()),
+            "threads": sum(1 for _ in Path("/proc/self/task").iterdir()),
             "children": Path(f"/proc/self/task/{os.getpid()}/children").read_text(),
             "count": self.count,
         }
@@ -170,13 +175,13 @@ class Rogue(Service):
         """Run a line of the agent's code; say how it failed."""
         try:
             exec(code, {"os": os, "ctypes": ctypes, "Path": Path})
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was is the answer
             return {"failed": type(error).__name__, "message": str(error)}
         return {"failed": None}
 
     @staticmethod
     def _connection():
-        return next(fd for fd in range(3, 64) if fd_exists(fd) and os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"))
+        return next(fd for fd in descriptors() if Path(f"/proc/self/fd/{fd}").readlink().name.startswith("socket:"))
 
 
 class Threaded(Service):
@@ -232,7 +237,13 @@ class Solids(Service):
         return {"volume": plate.val().Volume(), "faces": plate.faces().size()}
 
 
-def fd_exists(fd):
+def descriptors():
+    """Return this process's open descriptors."""
+    listed = [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+    return [fd for fd in sorted(listed) if fd_is_open(fd)]
+
+
+def fd_is_open(fd):
     try:
         os.fstat(fd)
     except OSError:

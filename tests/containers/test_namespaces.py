@@ -1,12 +1,16 @@
 """What a sandbox of the tier ``namespaces`` cannot reach."""
 
-import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import ROGUE, parents
+from watching import ROGUE, parents
 
+from makerspace.containers.process import ProcessRuntime
 from makerspace.containers.runtimes import open_runtime
+from makerspace.containers.session import Target
 
 
 @pytest.fixture
@@ -41,7 +45,12 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_an_attempt_fails(sandbox, attempt):
-    assert sandbox.request("attempt", {"code": ATTEMPTS[attempt]})["failed"] in ("OSError", "PermissionError", "FileNotFoundError", "ConnectionRefusedError")
+    assert sandbox.request("attempt", {"code": ATTEMPTS[attempt]})["failed"] in (
+        "OSError",
+        "PermissionError",
+        "FileNotFoundError",
+        "ConnectionRefusedError",
+    )
 
 
 def test_it_sees_no_process_but_its_own(sandbox):
@@ -64,7 +73,10 @@ def test_its_files_stay_inside(sandbox):
 
 
 def test_its_file_system_is_bounded(sandbox):
-    assert sandbox.request("attempt", {"code": "f = open('full', 'wb')\nwhile True: f.write(bytes(1 << 20))"})["failed"] == "OSError"
+    assert (
+        sandbox.request("attempt", {"code": "f = open('full', 'wb')\nwhile True: f.write(bytes(1 << 20))"})["failed"]
+        == "OSError"
+    )
     assert sandbox.request("add") == {"count": 1}
 
 
@@ -72,12 +84,65 @@ def test_neighbours_share_no_namespace_that_matters(sandbox, opened):
     other = opened(open_runtime("process", tier="namespaces"), ROGUE)
     other.renew()
     for kind in ("pid", "mnt", "ipc", "uts"):
-        assert os.readlink(f"/proc/{sandbox.pid}/ns/{kind}") != os.readlink(f"/proc/{other.pid}/ns/{kind}")
-        assert os.readlink(f"/proc/{sandbox.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
+        assert Path(f"/proc/{sandbox.pid}/ns/{kind}").readlink() != Path(f"/proc/{other.pid}/ns/{kind}").readlink()
+        assert Path(f"/proc/{sandbox.pid}/ns/{kind}").readlink() != Path(f"/proc/self/ns/{kind}").readlink()
     for kind in ("user", "net"):
-        assert os.readlink(f"/proc/{sandbox.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
+        assert Path(f"/proc/{sandbox.pid}/ns/{kind}").readlink() != Path(f"/proc/self/ns/{kind}").readlink()
 
 
 def test_the_parent_is_number_one_of_its_own_processes(sandbox):
     status = Path(f"/proc/{parents()[sandbox.pid]}/status").read_text()
     assert next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1] == "1"
+
+
+LAZY = """
+class Lazy:
+    def warm(self):
+        pass
+
+    def handle(self, operation, payload):
+        import lazy_part
+
+        return {"answer": lazy_part.ANSWER}
+"""
+
+
+def test_code_that_lies_in_a_covered_place_can_still_be_imported(sandbox, opened, monkeypatch):
+    """As for a checkout in /tmp."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder, "lazy_service.py").write_text(LAZY)
+        Path(folder, "lazy_part.py").write_text("ANSWER = 42")
+        monkeypatch.syspath_prepend(folder)
+        session = opened(open_runtime("process", tier="namespaces"), Target("lazy_service:Lazy"))
+        assert session.request("ask") == {"answer": 42}
+
+
+DENIED = """
+import os, sys
+from pathlib import Path
+from makerspace.containers import kernel
+from makerspace.containers.process import ProcessRuntime
+from makerspace.containers.session import Target
+sys.path.insert(0, sys.argv[1])
+user = os.getuid()
+kernel.unshare(kernel.NEWUSER)
+Path("/proc/self/setgroups").write_text("deny")
+Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+Path("/proc/sys/user/max_user_namespaces").write_text("0")
+session = ProcessRuntime(tier="auto").open(Target("services:Service"))
+assert session.request("add") == {"count": 1}
+print(session.tier)
+"""
+
+
+def test_without_namespaces_the_tier_is_plain(sandbox):
+    command = [sys.executable, "-c", DENIED, str(Path(__file__).parent)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "plain\n"
+
+
+def test_with_namespaces_the_tier_is_namespaces(sandbox, opened):
+    runtime = ProcessRuntime(tier="auto")
+    session = opened(runtime, ROGUE)
+    session.renew()
+    assert session.tier == "namespaces"
+    runtime.close()

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROGUE, SERVICE, descendants, parents, wait_until
+from watching import ROGUE, SERVICE, descendants, parents, wait_until
 
 from makerspace.containers.process import ProcessRuntime
 from makerspace.containers.session import SandboxFault, SandboxLost, SandboxTimeout, Target
@@ -36,7 +36,11 @@ def lives(pid):
     return pid in parents()
 
 
-# -- a sandbox fails alone -------------------------------------------------------------------------------------------------
+def entries(directory):
+    return sum(1 for _ in Path(directory).iterdir())
+
+
+# -- a sandbox fails alone ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -78,9 +82,13 @@ def test_a_reply_that_nobody_asked_for_is_not_accepted(processes, opened):
     session = opened(processes, ROGUE)
     session.renew()
     forged = b"MKSP\x02" + (1).to_bytes(4, "big") + (2).to_bytes(4, "big") + b"{}"
-    with pytest.raises(SandboxLost):
+
+    def ask_twice():
         session.request("babble", {"text": forged.hex()})
         session.request("add")
+
+    with pytest.raises(SandboxLost):
+        ask_twice()
 
 
 def test_a_killed_sandbox_is_noticed_at_once(processes, opened):
@@ -170,11 +178,11 @@ def test_readiness_can_be_waited_for(processes, opened):
     assert session.fileno() is None
 
 
-# -- the warmed parent -----------------------------------------------------------------------------------------------------
+# -- the warmed parent -------------------------------------------------------------------------------
 
 
 def test_a_dead_parent_is_replaced(processes, opened):
-    session = opened(processes)
+    session = opened(processes, ROGUE)
     session.request("add")
     os.kill(parents()[session.pid], signal.SIGKILL)
     with pytest.raises(SandboxLost):
@@ -197,7 +205,7 @@ def test_refused_forks_are_tried_again(processes, opened, refusals):
 
 
 def test_a_sandbox_that_never_comes_up_is_lost_with_its_fate(processes, opened):
-    with pytest.raises(SandboxLost, match="did not come up.*ended with status 7"):
+    with pytest.raises(SandboxLost, match=r"did not come up.*ended with status 7"):
         opened(processes, Target("services:Stillborn")).renew()
 
 
@@ -209,6 +217,7 @@ def test_killed_spares_are_replaced(processes, opened):
         wait_until(lambda mother=mother: len(descendants(mother)) == 2)
         (spare,) = descendants(mother) - {session.pid}
         os.kill(spare, signal.SIGKILL)
+        wait_until(lambda spare=spare: not lives(spare))
         session.renew()
         assert session.request("add") == {"count": 1}
 
@@ -236,7 +245,7 @@ def test_threads_may_use_their_own_sessions(processes, opened):
     assert counts == [1] * 20
 
 
-# -- a renewed sandbox is clean --------------------------------------------------------------------------------------------
+# -- a renewed sandbox is clean ----------------------------------------------------------------------
 
 
 def test_an_episode_leaves_no_trace_in_the_next(processes, opened):
@@ -249,6 +258,11 @@ def test_an_episode_leaves_no_trace_in_the_next(processes, opened):
         assert session.request("look") != before
         session.renew()
         assert session.request("look") == before
+
+
+def test_all_temporary_files_go_to_the_workspace(processes, opened):
+    code = "import tempfile; assert tempfile.gettempdir() == os.environ['TMPDIR'] == os.environ['HOME'] == os.getcwd()"
+    assert opened(processes, ROGUE).request("attempt", {"code": code}) == {"failed": None}
 
 
 def test_the_environment_is_plain(processes, opened, monkeypatch):
@@ -265,7 +279,7 @@ def test_a_sandbox_holds_one_connection_only(processes, opened):
     sessions = [opened(processes, ROGUE) for _ in range(3)]
     for session in sessions:
         session.renew()
-    held = [os.readlink(path) for path in Path(f"/proc/{sessions[-1].pid}/fd").iterdir()]
+    held = [str(path.readlink()) for path in Path(f"/proc/{sessions[-1].pid}/fd").iterdir()]
     assert sorted(name.split(":")[0] for name in held) == ["/dev/null"] * 3 + ["socket"]
 
 
@@ -293,11 +307,11 @@ def test_reuse_never_keeps_a_sandbox_that_failed_or_was_left_waiting(own_runtime
     assert len({first, second, session.pid}) == 3
 
 
-# -- nothing is left over --------------------------------------------------------------------------------------------------
+# -- nothing is left over ----------------------------------------------------------------------------
 
 
 def counts():
-    return len(os.listdir("/proc/self/fd")), threading.active_count(), len(descendants(os.getpid()))
+    return entries("/proc/self/fd"), threading.active_count(), len(descendants(os.getpid()))
 
 
 def test_renewals_leak_nothing(processes, opened):
@@ -305,11 +319,11 @@ def test_renewals_leak_nothing(processes, opened):
     session.renew()
     mother = parents()[session.pid]
     wait_until(lambda: len(descendants(mother)) == 2)
-    before, held = counts(), len(os.listdir(f"/proc/{mother}/fd"))
+    before, held = counts(), entries(f"/proc/{mother}/fd")
     for _ in range(200):
         session.renew()
         session.request("add")
-    wait_until(lambda: counts() == before and len(os.listdir(f"/proc/{mother}/fd")) == held)
+    wait_until(lambda: counts() == before and entries(f"/proc/{mother}/fd") == held)
 
 
 def test_closing_ends_every_process(own_runtime, opened):
@@ -373,14 +387,14 @@ def test_plain_workspaces_are_removed(opened):
     homes = []
     for _ in range(3):
         session.renew()
-        homes.append(Path(os.readlink(f"/proc/{session.pid}/cwd")))
+        homes.append(Path(f"/proc/{session.pid}/cwd").readlink())
         session.request("dirty")
     assert len(set(homes)) == 3
     runtime.close()
     assert not homes[0].parent.exists()
 
 
-# -- processes that use processes ------------------------------------------------------------------------------------------
+# -- processes that use processes --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -423,7 +437,7 @@ def test_a_fork_cannot_use_the_sessions_of_its_origin(processes, opened):
     assert session.request("add") == {"count": 2}
 
 
-# -- a library that does not survive every fork ----------------------------------------------------------------------------
+# -- a library that does not survive every fork ------------------------------------------------------
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cadquery") is None, reason="cadquery is not installed")
@@ -437,4 +451,4 @@ def test_forks_of_a_warmed_cad_kernel_compute(processes, opened):
         assert replies[0] == replies[1]
         assert replies[0]["faces"] == 7
         assert replies[0]["volume"] == pytest.approx(20 * 20 * 5 - 3.14159265 * 4 * 5, rel=1e-6)
-        assert len(os.listdir(f"/proc/{parents()[sessions[0].pid]}/task")) == 1
+        assert entries(f"/proc/{parents()[sessions[0].pid]}/task") == 1

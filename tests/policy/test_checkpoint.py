@@ -1,5 +1,4 @@
 import json
-import os
 import random
 import signal
 import subprocess
@@ -70,9 +69,7 @@ def test_everything_comes_back(tmp_path):
     assert load_checkpoint(tmp_path, other, other_optimizer) == {"step": 7, "rates": {"cad": 0.5}}
     assert (random.gauss(0, 1), np.random.standard_normal(), torch.rand(2).tolist()) == drawn
     assert torch.equal(model.weight, other.weight)
-    assert torch.equal(
-        optimizer.state[model.weight]["exp_avg_sq"], other_optimizer.state[other.weight]["exp_avg_sq"]
-    )
+    assert torch.equal(optimizer.state[model.weight]["exp_avg_sq"], other_optimizer.state[other.weight]["exp_avg_sq"])
 
 
 def test_without_a_state_nothing_is_restored(tmp_path):
@@ -129,4 +126,4 @@ def test_a_state_of_another_kind_is_refused(tmp_path):
 def test_states_hold_no_pickled_code(tmp_path):
     path = save_checkpoint(tmp_path, *small(), {"step": 1})
     assert torch.load(path / "trainer.pt", weights_only=True)["generators"].keys() == {"torch", "numpy", "python"}
-    assert os.stat(path / "model.safetensors").st_size < 1000
+    assert (path / "model.safetensors").stat().st_size < 1000

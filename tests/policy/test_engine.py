@@ -258,9 +258,7 @@ def test_the_luckiest_draw_stays_inside_the_distribution():
     assert torch.isfinite(logprobs).all()
 
 
-@given(
-    live=st.sets(st.integers(0, 70), min_size=1).map(sorted), seed=st.integers(0, 99), rows=st.integers(71, 80)
-)
+@given(live=st.sets(st.integers(0, 70), min_size=1).map(sorted), seed=st.integers(0, 99), rows=st.integers(71, 80))
 def test_an_arrangement_loses_no_row_and_is_the_best(live, seed, rows):
     live = np.array(live)
     lengths = np.random.default_rng(seed).integers(1, 500, len(live))

@@ -127,7 +127,7 @@ def test_an_older_configuration_is_read(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(old))
     config = read_config(tmp_path)
     assert (config.num_kv_heads, config.head_dim, config.rope_theta) == (2, 4, 500.0)
-    assert not (config.tie_embeddings or config.qk_norm or config.smear)
+    assert (config.tie_embeddings, config.qk_norm, config.smear) == (False, False, 0)
 
 
 def test_a_smeared_llama_cannot_be_written(tmp_path):

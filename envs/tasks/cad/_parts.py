@@ -29,14 +29,17 @@ def data(calls: Calls) -> list[Json]:
 
 def and_submit(calls: Calls) -> Generator[ToolCall, ToolResult, None]:
     """Make calls one after the other, then hand in."""
-    for each in calls:
+    for each in (*calls, submit()):  # noqa: UP028 - a list takes no results
         yield each
-    yield submit()
 
 
 def block(width: float, depth: float, thickness: float, plane: str = "XY") -> Calls:
     """Return the calls that make a block, centred on the origin and standing on the plane."""
-    return [call("new_sketch", plane=plane), call("rectangle", width=width, height=depth), call("extrude", distance=thickness)]
+    return [
+        call("new_sketch", plane=plane),
+        call("rectangle", width=width, height=depth),
+        call("extrude", distance=thickness),
+    ]
 
 
 def disc(diameter: float, thickness: float) -> Calls:

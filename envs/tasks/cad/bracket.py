@@ -12,7 +12,7 @@ from ._parts import Calls, and_submit, block, call, chance, goal, listed, scaled
 
 
 class Bracket(Family):
-    """A base on XY and an upright on top of it; one to three holes through either, and perhaps a chamfer around the upper end, as it gets harder."""
+    """A base on XY, an upright on top of it; more holes, or a chamfer around the upper end, as it gets harder."""
 
     name = "cad.bracket"
     application = "cad"
@@ -20,11 +20,16 @@ class Bracket(Family):
     reward = part_reward()
     max_steps = 14
     templates = (
-        "Make an L-bracket. Base {width} x {depth} x {thickness}; on top an upright {wall} x {depth} at x {x}, {height} high. {holes}{chamfer}",
-        "Model an angle bracket: base {width} x {depth} mm, {thickness} thick; upright {wall} x {depth} at x {x} on its top, height {height}. {holes}{chamfer}",
-        "L-shaped bracket, base plate {width} by {depth} by {thickness}, upright {wall} by {depth} at x {x}, {height} tall. {holes}{chamfer}",
-        "I need a bracket with a {width} x {depth} x {thickness} base and, at x {x} on top, a {wall} x {depth} wall {height} mm high. {holes}{chamfer}",
-        "Build a bracket: a {width} x {depth} base of thickness {thickness}, then a {wall} x {depth} leg at x {x} going up {height}. {holes}{chamfer}",
+        "Make an L-bracket: base {width} x {depth} x {thickness}, "
+        "upright {wall} x {depth} at x {x} on top, {height} high. {holes}{chamfer}",
+        "Angle bracket with a {width} x {depth} x {thickness} base "
+        "and a {wall} x {depth} upright at x {x}, height {height}. {holes}{chamfer}",
+        "L-bracket: base plate {width} by {depth} by {thickness}, "
+        "upright {wall} by {depth} at x {x}, {height} tall. {holes}{chamfer}",
+        "I need a bracket: {width} x {depth} x {thickness} base, "
+        "on it a {wall} x {depth} wall at x {x}, {height} high. {holes}{chamfer}",
+        "Build a bracket: base {width} x {depth}, {thickness} thick; "
+        "then a {wall} x {depth} leg at x {x}, {height} up. {holes}{chamfer}",
     )
 
     def draw(self, rng: random.Random, difficulty: float) -> Draft:
@@ -33,25 +38,57 @@ class Bracket(Family):
         wall, height = rng.randrange(4, 11, 2), rng.randrange(30, 61, 5)
         holes: list[Json] = []
         if upright := rng.random() < 0.5 or chance(rng, difficulty, 0.2, 0.8):
-            holes.append({"diameter": rng.randint(4, 9), "x": rng.randint(-6, 6), "y": thickness + rng.randint(10, height - 8), "face": "left"})
+            holes.append(
+                {
+                    "diameter": rng.randint(4, 9),
+                    "x": rng.randint(-6, 6),
+                    "y": thickness + rng.randint(10, height - 8),
+                    "face": "left",
+                }
+            )
         if not upright or chance(rng, difficulty, 0.0, 0.6):
-            holes.insert(0, {"diameter": rng.randint(4, 9), "x": rng.randint(0, width // 2 - 8), "y": rng.randint(6, depth // 2 - 7), "face": "Extrude1.top"})
+            holes.insert(
+                0,
+                {
+                    "diameter": rng.randint(4, 9),
+                    "x": rng.randint(0, width // 2 - 8),
+                    "y": rng.randint(6, depth // 2 - 7),
+                    "face": "Extrude1.top",
+                },
+            )
         if len(holes) == 2 and chance(rng, difficulty, 0.5, 1.2):
             holes.insert(1, {**holes[0], "y": -holes[0]["y"]})
-        stated: Json = {"width": width, "depth": depth, "thickness": thickness, "wall": wall, "height": height, "x": (wall - width) // 2, "holes": holes}
-        stated["chamfer"] = rng.randint(1, wall // 2 - 1) if wall > 4 and chance(rng, difficulty, 0.4, 1.4) else 0
+        stated: Json = {
+            "width": width,
+            "depth": depth,
+            "thickness": thickness,
+            "wall": wall,
+            "height": height,
+            "x": (wall - width) // 2,
+            "holes": holes,
+        }
+        stated["chamfer"] = (
+            rng.randint(1, wall // 2 - 1) if wall > 4 and len(holes) < 3 and chance(rng, difficulty, 0.4, 1.4) else 0
+        )
         return Draft(stated, goal(self.build(stated), self.legs(stated), self.legs(stated)[:3]))
 
     def words(self, stated: Json) -> Json:
         """Turn the holes and the chamfer into phrases."""
         holes = [f"diameter {h['diameter']} at ({h['x']}, {h['y']}) on {h['face']}" for h in stated["holes"]]
-        chamfer = f" Chamfer the top edges by {stated['chamfer']}." if stated["chamfer"] else ""
+        chamfer = f" Chamfer top edges by {stated['chamfer']}." if stated["chamfer"] else ""
         return {**stated, "holes": f"{'Hole' if len(holes) == 1 else 'Holes'}: {listed(holes)}.", "chamfer": chamfer}
 
     def legs(self, stated: Json) -> Calls:
         """Return the calls that make the bracket without its holes."""
-        upright = [call("new_sketch", face="top"), call("rectangle", width=stated["wall"], height=stated["depth"], x=stated["x"], y=0)]
-        return [*block(stated["width"], stated["depth"], stated["thickness"]), *upright, call("extrude", distance=stated["height"])]
+        upright = [
+            call("new_sketch", face="top"),
+            call("rectangle", width=stated["wall"], height=stated["depth"], x=stated["x"]),
+        ]
+        return [
+            *block(stated["width"], stated["depth"], stated["thickness"]),
+            *upright,
+            call("extrude", distance=stated["height"]),
+        ]
 
     def build(self, stated: Json) -> Calls:
         """Return the calls that make the part."""
@@ -66,7 +103,10 @@ class Bracket(Family):
         """Return parts that look alike."""
         s = task.stated
         calls = self.build(s)
-        far = [call("hole", **{**h, "x": -h["x"] - 1, "y": h["y"] - 9 if h["face"] == "left" else -h["y"] - 1}) for h in s["holes"]]
+        far = [
+            call("hole", **{**h, "x": -h["x"] - 1, "y": h["y"] - 9 if h["face"] == "left" else -h["y"] - 1})
+            for h in s["holes"]
+        ]
         return {
             "nothing": [submit()],
             "base only": [*calls[:3], submit()],

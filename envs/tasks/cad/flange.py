@@ -21,10 +21,13 @@ class Flange(Family):
     max_steps = 14
     templates = (
         "Make a flange: disc diameter {diameter}, {thickness} mm thick. {bolts}{boss}Centre bore: diameter {bore}.",
-        "Model a round flange of diameter {diameter} and thickness {thickness}. {bolts}{boss}Bore it through the centre with diameter {bore}.",
+        "Model a round flange of diameter {diameter} and thickness {thickness}. {bolts}{boss}"
+        "Bore it through the centre with diameter {bore}.",
         "I need a {diameter} mm disc, {thickness} mm thick. {bolts}{boss}Drill a {bore} mm hole through the centre.",
-        "Build a pipe flange {diameter} in diameter and {thickness} thick. {bolts}{boss}Through bore in the middle: diameter {bore}.",
-        "A circular plate, diameter {diameter}, height {thickness}. {bolts}{boss}Finally a centre hole of diameter {bore}.",
+        "Build a pipe flange {diameter} in diameter and {thickness} thick. {bolts}{boss}"
+        "Through bore in the middle: diameter {bore}.",
+        "A circular plate, diameter {diameter}, height {thickness}. {bolts}{boss}"
+        "Finally a centre hole of diameter {bore}.",
     )
 
     def draw(self, rng: random.Random, difficulty: float) -> Draft:
@@ -34,7 +37,13 @@ class Flange(Family):
         bolt, count = rng.randint(4, 8), rng.randint(3, 8)
         ring = (collar + bolt) // 2 + rng.randint(4, 10)
         ring = max(ring, (count * (bolt + 3)) // 6 + 1)
-        stated: Json = {"diameter": 2 * ring + bolt + rng.randrange(8, 17, 2), "thickness": rng.randint(5, 14), "bore": bore, "bolts": {}, "boss": {}}
+        stated: Json = {
+            "diameter": 2 * ring + bolt + rng.randrange(8, 17, 2),
+            "thickness": rng.randint(5, 14),
+            "bore": bore,
+            "bolts": {},
+            "boss": {},
+        }
         if chance(rng, difficulty, 0.0, 0.5):
             stated["bolts"] = {"diameter": bolt, "radius": ring, "count": count}
         if chance(rng, difficulty, 0.3, 1.1):
@@ -44,13 +53,23 @@ class Flange(Family):
     def words(self, stated: Json) -> Json:
         """Turn bolt circle and boss into phrases."""
         bolts, boss = stated["bolts"], stated["boss"]
-        ring = f"Bolt circle: hole diameter {bolts['diameter']} at ({bolts['radius']}, 0), circular pattern of {bolts['count']}. " if bolts else ""
-        return {**stated, "bolts": ring, "boss": f"Boss on top: diameter {boss['diameter']}, {boss['height']} high. " if boss else ""}
+        drilled = "Bolt circle: hole diameter {diameter} at ({radius}, 0), circular pattern of {count}. "
+        raised = "Boss on top: diameter {diameter}, {height} high. "
+        phrases = {"bolts": drilled.format(**bolts) if bolts else "", "boss": raised.format(**boss) if boss else ""}
+        return {**stated, **phrases}
 
     def raised(self, stated: Json) -> Calls:
         """Return the calls that add the boss."""
         boss = stated["boss"]
-        return [call("new_sketch", face="top"), call("circle", diameter=boss["diameter"]), call("extrude", distance=boss["height"])] if boss else []
+        return (
+            [
+                call("new_sketch", face="top"),
+                call("circle", diameter=boss["diameter"]),
+                call("extrude", distance=boss["height"]),
+            ]
+            if boss
+            else []
+        )
 
     def blank(self, stated: Json) -> Calls:
         """Return the calls that make the flange without a hole."""
@@ -59,8 +78,15 @@ class Flange(Family):
     def build(self, stated: Json) -> Calls:
         """Return the calls that make the part."""
         bolts = stated["bolts"]
-        ring = [call("hole", diameter=bolts["diameter"], x=bolts["radius"], y=0), call("pattern", kind="circular", count=bolts["count"])] if bolts else []
-        bore = call("hole", diameter=stated["bore"], x=0, y=0)
+        ring = (
+            [
+                call("hole", diameter=bolts["diameter"], x=bolts["radius"], y=0),
+                call("pattern", kind="circular", count=bolts["count"]),
+            ]
+            if bolts
+            else []
+        )
+        bore = call("hole", diameter=stated["bore"])
         return [*disc(stated["diameter"], stated["thickness"]), *ring, *self.raised(stated), bore]
 
     def oracle(self, task: Task) -> Solution:

@@ -12,7 +12,7 @@ from ._parts import Calls, and_submit, block, call, chance, goal, listed, scaled
 
 
 class Plate(Family):
-    """A plate on XY, centred on the origin, with one to four holes: more of them, blind ones and rounded corners as it gets harder."""
+    """A plate on XY, centred on the origin, with a hole: more holes, blind ones, rounded corners as it gets harder."""
 
     name = "cad.plate"
     application = "cad"
@@ -35,14 +35,27 @@ class Plate(Family):
         quarters = rng.sample([(1, 1), (-1, 1), (-1, -1), (1, -1)], count)
         holes: list[Json] = []
         for right, up in quarters:
-            hole = {"diameter": rng.randint(3, 8), "x": right * rng.randint(6, width // 2 - 10), "y": up * rng.randint(6, depth // 2 - 10)}
+            hole = {
+                "diameter": rng.randint(3, 8),
+                "x": right * rng.randint(6, width // 2 - 10),
+                "y": up * rng.randint(6, depth // 2 - 10),
+            }
             holes.append(hole | ({"depth": rng.randint(2, thickness - 1)} if chance(rng, difficulty, 0.2, 1.5) else {}))
-        stated: Json = {"width": width, "depth": depth, "thickness": thickness, "holes": holes, "radius": rng.randint(2, 5) if chance(rng, difficulty, 0.3, 1.1) else 0}
+        stated: Json = {
+            "width": width,
+            "depth": depth,
+            "thickness": thickness,
+            "holes": holes,
+            "radius": rng.randint(2, 5) if chance(rng, difficulty, 0.3, 1.1) else 0,
+        }
         return Draft(stated, goal(self.build(stated), block(width, depth, thickness)))
 
     def words(self, stated: Json) -> Json:
         """Turn the holes and the corner radius into phrases."""
-        holes = [f"diameter {h['diameter']} at ({h['x']}, {h['y']}){' depth ' + str(h['depth']) if 'depth' in h else ''}" for h in stated["holes"]]
+        holes = [
+            f"diameter {h['diameter']} at ({h['x']}, {h['y']}){' depth ' + str(h['depth']) if 'depth' in h else ''}"
+            for h in stated["holes"]
+        ]
         corners = f" Fillet the vertical edges with radius {stated['radius']}." if stated["radius"] else ""
         return {**stated, "holes": f"{'Hole' if len(holes) == 1 else 'Holes'}: {listed(holes)}.", "corners": corners}
 
@@ -60,13 +73,23 @@ class Plate(Family):
         """Return parts that look or weigh alike."""
         s = task.stated
         calls = self.build(s)
-        lost = sum(3.14159 * h["diameter"] ** 2 / 4 * h.get("depth", s["thickness"]) for h in s["holes"]) + (4 - 3.14159) * s["radius"] ** 2 * s["thickness"]
+        lost = (
+            sum(3.14159 * h["diameter"] ** 2 / 4 * h.get("depth", s["thickness"]) for h in s["holes"])
+            + (4 - 3.14159) * s["radius"] ** 2 * s["thickness"]
+        )
         return {
             "nothing": [submit()],
             "plain block": [*block(s["width"], s["depth"], s["thickness"]), submit()],
-            "block of the right volume": [*block(s["width"], s["depth"], round(s["thickness"] - lost / s["width"] / s["depth"], 3)), submit()],
+            "block of the right volume": [
+                *block(s["width"], s["depth"], round(s["thickness"] - lost / s["width"] / s["depth"], 3)),
+                submit(),
+            ],
             "in centimetres": [*scaled(calls, 0.1), submit()],
             "in inches": [*scaled(calls, 25.4 if max(s["width"], s["depth"]) < 78 else 1 / 25.4), submit()],
             "sketch only": [*calls[:2], submit()],
-            "holes in a mirrored corner": [*calls[:3], *(call("hole", **{**h, "x": -h["x"] - 1}) for h in s["holes"]), submit()],
+            "holes in a mirrored corner": [
+                *calls[:3],
+                *(call("hole", **{**h, "x": -h["x"] - 1}) for h in s["holes"]),
+                submit(),
+            ],
         }

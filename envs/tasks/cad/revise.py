@@ -36,10 +36,24 @@ class Revise(Family):
         radius = rng.randint(2, 4)
         scene = [*block(width, depth, thickness), *holes, call("fillet", radius=radius, edges="vertical")]
         gone, bored, moved = rng.sample((1, 2, 3), 3)
-        wider = [("Rectangle1", "width", width, range(55, 121, 5)), ("Rectangle1", "height", depth, range(50, 101, 5)), ("Extrude1", "distance", thickness, range(4, 16))]
-        finer = [("Hole" + str(bored), "diameter", holes[bored - 1].arguments["diameter"], range(3, 11)), ("Fillet1", "radius", radius, range(2, 8))]
-        settings = [*wider, *finer, (f"Hole{moved}", "x", spots[moved - 1][0], range(spots[moved - 1][0] - 4, spots[moved - 1][0] + 5))]
-        changes = [call("set_parameter", feature=f, parameter=p, value=rng.choice([v for v in values if v != old])) for f, p, old, values in settings]
+        wider = [
+            ("Rectangle1", "width", width, range(55, 121, 5)),
+            ("Rectangle1", "height", depth, range(50, 101, 5)),
+            ("Extrude1", "distance", thickness, range(4, 16)),
+        ]
+        finer = [
+            ("Hole" + str(bored), "diameter", holes[bored - 1].arguments["diameter"], range(3, 11)),
+            ("Fillet1", "radius", radius, range(2, 8)),
+        ]
+        settings = [
+            *wider,
+            *finer,
+            (f"Hole{moved}", "x", spots[moved - 1][0], range(spots[moved - 1][0] - 4, spots[moved - 1][0] + 5)),
+        ]
+        changes = [
+            call("set_parameter", feature=f, parameter=p, value=rng.choice([v for v in values if v != old]))
+            for f, p, old, values in settings
+        ]
         added = call("hole", diameter=rng.randint(3, 8), x=spots[3][0], y=spots[3][1])
         count = 1 + sum(chance(rng, difficulty, start, start + 0.7) for start in (0.0, 0.3, 0.6))
         edits = rng.sample([*changes, added, call("remove", feature=f"Hole{gone}")], count)
@@ -64,8 +78,15 @@ class Revise(Family):
         return {
             "nothing": [submit()],
             "edits taken back": [*edits, *undone, submit()],
-            "body removed": [*(call("remove", feature=f) for f in ("Fillet1", "Hole3", "Hole2", "Hole1", "Extrude1")), submit()],
-            "another part": [*(call("remove", feature=f) for f in ("Fillet1", "Hole3", "Hole2", "Hole1", "Extrude1")), *block(50, 50, 10), submit()],
+            "body removed": [
+                *(call("remove", feature=f) for f in ("Fillet1", "Hole3", "Hole2", "Hole1", "Extrude1")),
+                submit(),
+            ],
+            "another part": [
+                *(call("remove", feature=f) for f in ("Fillet1", "Hole3", "Hole2", "Hole1", "Extrude1")),
+                *block(30, 30, 3),
+                submit(),
+            ],
             "only exported": [call("measure"), call("export", format="step"), submit()],
         }
 

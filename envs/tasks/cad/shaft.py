@@ -12,7 +12,7 @@ from ._parts import Calls, and_submit, call, chance, data, disc, goal, listed, s
 
 
 class Shaft(Family):
-    """Two to four steps along Z, each thinner than the one below; the first one is often there already in easy tasks, a chamfer comes in hard ones."""
+    """Two to four ever thinner steps along Z; the first is often there in easy tasks, a chamfer comes in hard ones."""
 
     name = "cad.shaft"
     application = "cad"
@@ -37,16 +37,27 @@ class Shaft(Family):
             diameter -= rng.choice((4, 6, 8))
         chamfer = rng.randint(1, 3) if chance(rng, difficulty, 0.2, 1.1) else 0
         stated: Json = {"steps": steps, "started": not chance(rng, difficulty, 0.0, 0.5), "chamfer": chamfer}
-        first = self.build({**stated, "steps": steps[:1], "started": False, "chamfer": 0})
-        whole = disc(steps[0]["diameter"], sum(s["length"] for s in steps))
+        first = disc(steps[0]["diameter"], steps[0]["length"])
         reference = self.build({**stated, "started": False})
-        return Draft(stated, goal(reference, first, whole), {"calls": data(first)} if stated["started"] else {})
+        return Draft(
+            stated, goal(reference, first, *self.lumps(stated)), {"calls": data(first)} if stated["started"] else {}
+        )
+
+    def lumps(self, stated: Json) -> tuple[Calls, Calls]:
+        """Return two single cylinders of the whole length: of the largest diameter, and of about the shaft's volume."""
+        length = sum(s["length"] for s in stated["steps"])
+        mean = (sum(s["diameter"] ** 2 * s["length"] for s in stated["steps"]) / length) ** 0.5
+        return disc(stated["steps"][0]["diameter"], length), disc(round(mean, 3), length)
 
     def words(self, stated: Json) -> Json:
         """Turn the steps into a list."""
         steps = listed([f"diameter {s['diameter']} length {s['length']}" for s in stated["steps"]])
         started = " The first step is there already." if stated["started"] else ""
-        return {"steps": steps, "started": started, "chamfer": f" Chamfer the top edges by {stated['chamfer']}." if stated["chamfer"] else ""}
+        return {
+            "steps": steps,
+            "started": started,
+            "chamfer": f" Chamfer the top edges by {stated['chamfer']}." if stated["chamfer"] else "",
+        }
 
     def build(self, stated: Json) -> Calls:
         """Return the calls that make the part, or what is missing of it."""
@@ -63,16 +74,15 @@ class Shaft(Family):
 
     def exploits(self, task: Task) -> Mapping[str, Sequence[ToolCall]]:
         """Return parts that look or weigh alike."""
-        steps, started = task.stated["steps"], task.stated["started"]
-        length, widest = sum(s["length"] for s in steps), steps[0]
-        mean = round((sum(s["diameter"] ** 2 * s["length"] for s in steps) / length) ** 0.5, 3)
-        first: Calls = [] if started else disc(widest["diameter"], widest["length"])
-        fresh: Calls = [call("remove", feature="Extrude1")] if started else []
+        stated = task.stated
+        fresh: Calls = [call("remove", feature="Extrude1")] if stated["started"] else []
+        bounding, mean = self.lumps(stated)
+        whole = {**stated, "started": False}
         return {
             "nothing": [submit()],
-            "first step only": [*first, submit()],
-            "one cylinder of the whole length": [*fresh, *disc(widest["diameter"], length), submit()],
-            "one cylinder of the same volume": [*fresh, *disc(mean, length), submit()],
-            "in centimetres": [*fresh, *scaled(self.build({**task.stated, "started": False}), 0.1), submit()],
-            "upper part below": [*fresh, *disc(steps[-1]["diameter"], length - widest["length"]), *disc(widest["diameter"], widest["length"])[:0], submit()],
+            "first step only": [*fresh, *self.build(whole)[:3], submit()],
+            "one cylinder of the whole length": [*fresh, *bounding, submit()],
+            "one cylinder of the same volume": [*fresh, *mean, submit()],
+            "in centimetres": [*fresh, *scaled(self.build(whole), 0.1), submit()],
+            "upside down": [*fresh, *self.build({**whole, "steps": stated["steps"][::-1]}), submit()],
         }

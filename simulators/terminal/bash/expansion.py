@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from ..files import Files, Folder, normal
-from ..meter import MAX_OUTPUT, Meter, Stopped
+from ..meter import MAX_WORK, Meter, Stopped
 from ..patterns import PatternError, glob, glob_search, is_glob
 from . import syntax as s
 from .arithmetic import ArithmeticFault, calculate
@@ -319,12 +319,9 @@ class Expander:
         if not pattern:
             return value
         text = self.text(part.second) if part.second else ""
-        source = {"/#": r"\A", "//": "", "/": "", "/%": ""}[part.operator] + f"(?:{glob_search(pattern)})" + (r"\Z" if part.operator == "/%" else "")
-        regex = re.compile(source, re.DOTALL)
-        count = len(regex.findall(value)) if part.operator == "//" else 1
-        if len(value) + count * len(text) > MAX_OUTPUT:
-            raise Stopped(f"an expansion of more than {MAX_OUTPUT} characters")
-        return regex.sub(lambda m: text if m[0] or part.operator != "//" else "", value, count=0 if part.operator == "//" else 1)
+        regex = glob_search(pattern, part.operator == "/#", part.operator == "/%")
+        every = part.operator == "//"
+        return regex.replaced(value, lambda m: text if m.whole() or not every else "", 0 if every else 1)[0]
 
     # Globbing
 
@@ -339,15 +336,15 @@ class Expander:
 
 def trimmed(value: str, pattern: str, operator: str) -> str:
     """Return a value without the shortest (`#`, `%`) or longest (`##`, `%%`) match at its beginning or end."""
-    regex = glob(pattern)
-    cuts = range(len(value) + 1)
-    if operator in ("##", "%"):
-        cuts = reversed(cuts)
     front = operator[0] == "#"
     if not is_glob(pattern):
         plain = re.sub(r"\\(.)", r"\1", pattern, flags=re.DOTALL)
         return value.removeprefix(plain) if front else value.removesuffix(plain)
-    for cut in cuts:
+    regex = glob(pattern)
+    cuts = range(len(value) + 1) if operator in ("#", "%%") else range(len(value), -1, -1)
+    for steps, cut in enumerate(cuts):
+        if steps * len(value) > MAX_WORK:
+            raise Stopped(f"an expansion of more than {MAX_WORK} steps")
         if regex.fullmatch(value, 0, cut) if front else regex.fullmatch(value, cut):
             return value[cut:] if front else value[:cut]
     return value

@@ -548,14 +548,19 @@ class Machine:
 
     def _open(self, redirect: s.Redirect, opened: list[Sink]) -> None:
         operator, fd = redirect.operator, redirect.fd
-        text = self.expand.text(redirect.target)
         if operator in ("<<", "<<<"):
+            text = self.expand.text(redirect.target)
             self._point(fd, Source(text + ("\n" if operator == "<<<" else "")))
-        elif operator in ("<&", ">&"):
+            return
+        fields = self.expand.fields([redirect.target])
+        if len(fields) != 1:
+            raise RedirectFault(f"{self.expand.text(redirect.target)}: ambiguous redirect")
+        text = fields[0]
+        if operator in ("<&", ">&"):
             self._duplicate(fd, text)
+        elif not text:
+            raise RedirectFault(": No such file or directory")
         else:
-            if not text:
-                raise RedirectFault(": No such file or directory")
             stream = self._file(text, operator)
             if isinstance(stream, Sink) and stream not in (self.stdout, self.stderr):
                 opened.append(stream)
@@ -629,7 +634,7 @@ class Machine:
     def match(self, text: str, pattern: str) -> bool:
         """Match a regular expression; its groups become BASH_REMATCH."""
         found = posix(pattern, extended=True).search(text)
-        groups = [found[0], *(g or "" for g in found.groups())] if found else []
+        groups = [found.whole(), *(g or "" for g in found.groups())] if found else []
         self.variables.set_array("BASH_REMATCH", dict(enumerate(groups)))
         return found is not None
 

@@ -173,6 +173,7 @@ def column(run: Run) -> None:
     cells = [re.split(f"[{re.escape(separator)}]", row) if separator else row.split() for row in rows]
     widths = [max(len(r[i]) for r in cells if i < len(r)) for i in range(max(map(len, cells), default=0))]
     for row in cells:
-        run.out(between.join(c.ljust(widths[i]) if i < len(row) - 1 else c for i, c in enumerate(row)) + "\n")
+        padded = [c.ljust(widths[i]) + between if i < len(widths) - 1 else c for i, c in enumerate(row)]
+        run.out("".join(padded) + "\n")
 
 

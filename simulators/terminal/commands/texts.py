@@ -69,6 +69,7 @@ def _part(run: Run, from_end: bool) -> int | None:
 
     from .base import misused
 
+    original = tuple(run.args)
     args = _old_style(run.args)
     if from_end and args and re.fullmatch(r"\+\d+", args[0]):
         args[0] = f"-n{args[0]}"
@@ -77,6 +78,8 @@ def _part(run: Run, from_end: bool) -> int | None:
     except getopt.GetoptError as problem:
         return run.error(misused(problem))
     run.options = [(key.lstrip("-"), value) for key, value in options]
+    if from_end and len(run.args) > 1 and args != list(original):
+        return run.error(f"option used in invalid context -- {run.get('n')}")
     in_bytes = run.has("c", "bytes")
     sign, count = amount(run.get("c", "bytes") or run.get("n", "lines") or "10")
     several = (len(run.args) > 1 or run.has("v", "verbose")) and not run.has("q", "quiet", "silent")
@@ -367,7 +370,7 @@ def _characters(text: str) -> str:
             i = name.end()
             continue
         size = len(re.compile(r"\\(?:[0-7]{1,3}|.)|.", re.DOTALL).match(text, i)[0])  # pyright: ignore[reportOptionalSubscript]
-        char = unescape(text[i : i + size]) if size > 1 else text[i]
+        char = (unescape(text[i : i + size]) or "\0") if size > 1 else text[i]
         char = char[1:] if len(char) == 2 and char[0] == "\\" else char
         i += size
         if text[i : i + 1] == "-" and i + 1 < len(text):

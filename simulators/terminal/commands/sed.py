@@ -1,0 +1,591 @@
+"""sed: a parser of scripts and a machine with a pattern space and a hold space.
+
+It does not know `e`, `l`, `w` to standard error, and special replacements beyond GNU's case changes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ..meter import MAX_TURNS, Stopped
+from ..patterns import Pattern, PatternError, posix
+from ..regex import Match
+from .base import Run, Usage, program
+
+
+@dataclass
+class Address:
+    """A line number, `$` (0), a pattern, or `first~step`; `plus` for `addr,+N`."""
+
+    line: int | None = None
+    regex: Pattern | None = None
+    empty: bool = False
+    step: int | None = None
+    plus: int | None = None
+
+
+@dataclass
+class Order:
+    """One command with its addresses."""
+
+    name: str
+    first: Address | None = None
+    last: Address | None = None
+    negated: bool = False
+    text: str = ""
+    regex: Pattern | None = None
+    empty: bool = False
+    replacement: list[str | int] = field(default_factory=list[str | int])
+    flags: str = ""
+    count: int = 1
+    target: int = 0
+    active: bool = False
+    until: int = 0
+
+
+@program("sed", short="nEre:f:i::szu", long=("quiet", "silent", "regexp-extended", "expression=", "file=", "in-place", "separate"), raw=True)
+def sed(run: Run) -> int | None:
+    """Edit lines by a script."""
+    quiet, extended, in_place, scripts, args = _options(run)
+    if not scripts:
+        if not args:
+            raise Usage("no script specified")
+        scripts = [args.pop(0)]
+    try:
+        orders = _Script("\n".join(scripts), extended).orders()
+    except (PatternError, Usage) as problem:
+        return run.error(f"-e expression #1, char 0: {problem}")
+    if scripts[0].startswith("#n\n"):
+        quiet = True
+    if in_place is None:
+        texts = [(name, text) for name, text in run.inputs(args, code=2)]
+        editor = _Editor(run, orders, quiet, "".join(text if text.endswith("\n") or i == len(texts) - 1 or not text else text + "\n" for i, (_, text) in enumerate(texts)))
+        code = editor.run()
+        run.out(editor.text())
+        return code or run.failed
+    for name, text in run.inputs(args, code=4):
+        for order in orders:
+            order.active = False
+        editor = _Editor(run, orders, quiet, text)
+        code = editor.run()
+        if in_place:
+            run.write(name + in_place if "*" not in in_place else in_place.replace("*", name), text)
+        run.write(name, editor.text())
+        if code:
+            return code
+    return run.failed
+
+
+def _options(run: Run) -> tuple[bool, bool, str | None, list[str], list[str]]:
+    quiet, extended, in_place = False, False, None
+    scripts, rest, args = list[str](), list[str](), list(run.args)
+    while args:
+        word = args.pop(0)
+        if word == "--":
+            rest += args
+            break
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if name in ("quiet", "silent"):
+                quiet = True
+            elif name == "regexp-extended":
+                extended = True
+            elif name == "in-place":
+                in_place = value
+            elif name in ("expression", "file"):
+                value = value if equals else args.pop(0) if args else ""
+                scripts.append(value if name == "expression" else run.read(value))
+            else:
+                raise Usage(f"unrecognized option '{word}'")
+        elif word.startswith("-") and len(word) > 1:
+            for i, letter in enumerate(word[1:], 1):
+                if letter == "i":
+                    in_place = word[i + 1 :]
+                    break
+                if letter in "ef":
+                    value = word[i + 1 :] or (args.pop(0) if args else "")
+                    scripts.append(value if letter == "e" else run.read(value).removesuffix("\n"))
+                    break
+                if letter not in "nErszu":
+                    raise Usage(f"invalid option -- '{letter}'")
+                quiet, extended = quiet or letter == "n", extended or letter in "Er"
+        else:
+            rest.append(word)
+    return quiet, extended, in_place, scripts, rest
+
+
+class _Script:
+    """The text of a script on its way to orders."""
+
+    def __init__(self, text: str, extended: bool) -> None:
+        self.text, self.extended, self.i = text, extended, 0
+
+    def orders(self) -> list[Order]:
+        """Parse everything.
+
+        Raises:
+            Usage: If the script is malformed.
+        """
+        found: list[Order] = []
+        opened: list[int] = []
+        labels: dict[str, int] = {}
+        while True:
+            self.skip(" \t\n;")
+            if self.i >= len(self.text):
+                break
+            if self.text[self.i] == "#":
+                self.line()
+                continue
+            order = self.order()
+            if order.name == "{":
+                opened.append(len(found))
+            elif order.name == "}":
+                if not opened:
+                    raise Usage("unexpected `}'")
+                found[opened.pop()].target = len(found)
+            elif order.name == ":":
+                labels[order.text] = len(found)
+            found.append(order)
+        if opened:
+            raise Usage("unmatched `{'")
+        for order in found:
+            if order.name in "btT" and order.text not in labels and order.text:
+                raise Usage(f"can't find label for jump to `{order.text}'")
+            if order.name in "btT":
+                order.target = labels.get(order.text, len(found))
+        return found
+
+    def skip(self, chars: str) -> None:
+        while self.i < len(self.text) and self.text[self.i] in chars:
+            self.i += 1
+
+    def line(self) -> str:
+        """Take the rest of the line."""
+        end = self.text.find("\n", self.i)
+        end = len(self.text) if end < 0 else end
+        found = self.text[self.i : end]
+        self.i = end
+        return found
+
+    def order(self) -> Order:
+        order = Order("", self.address())
+        self.skip(" \t")
+        if order.first and self.text[self.i : self.i + 1] == ",":
+            self.i += 1
+            self.skip(" \t")
+            order.last = self.address(after=True)
+            if order.last is None:
+                raise Usage("unexpected `,'")
+            self.skip(" \t")
+        while self.text[self.i : self.i + 1] in ("!", " ") and self.i < len(self.text):
+            order.negated = order.negated or self.text[self.i] == "!"
+            self.i += 1
+        if self.i >= len(self.text):
+            raise Usage("missing command")
+        order.name = self.text[self.i]
+        self.i += 1
+        if order.last and order.name in "qQ":
+            raise Usage("command only uses one address")
+        if (order.first and order.name in ":}") or (order.name == "}" and order.negated):
+            raise Usage(f"{order.name} doesn't want any addresses")
+        self.arguments(order)
+        return order
+
+    def address(self, after: bool = False) -> Address | None:
+        number = re.compile(r"(\d{1,9})(?:~(\d{1,9}))?").match(self.text, self.i)
+        if number:
+            self.i = number.end()
+            return Address(line=int(number[1]), step=int(number[2]) if number[2] else None)
+        plus = re.compile(r"\+(\d{1,9})").match(self.text, self.i)
+        if plus and after:
+            self.i = plus.end()
+            return Address(plus=int(plus[1]))
+        char = self.text[self.i : self.i + 1]
+        if char == "$":
+            self.i += 1
+            return Address(line=-1)
+        if char == "/" or char == "\\":
+            self.i += char == "\\"
+            delimiter = self.text[self.i : self.i + 1]
+            self.i += 1
+            source = self.until(delimiter)
+            ignore = False
+            while self.text[self.i : self.i + 1] in ("I", "M") and self.i < len(self.text):
+                ignore = ignore or self.text[self.i] == "I"
+                self.i += 1
+            return Address(regex=posix(source, self.extended, ignore) if source else None, empty=not source)
+        return None
+
+    def until(self, delimiter: str, keep: bool = False) -> str:
+        """Take the text up to the delimiter, which a backslash or a bracket hides."""
+        out: list[str] = []
+        bracket = False
+        while self.i < len(self.text):
+            char = self.text[self.i]
+            if char == "\\" and self.i + 1 < len(self.text) and not bracket:
+                following = self.text[self.i + 1]
+                out.append(following if following == delimiter and delimiter not in "\\" and (keep or following not in ".*[]^$+?(){}|") else "\\" + following)
+                self.i += 2
+                continue
+            if char == "[" and not bracket and not keep:
+                bracket = "]" in self.text[self.i + 2 :]
+                start = self.i
+                if bracket:
+                    self.i += 1 + (self.text[self.i + 1] == "^")
+                    self.i += self.text[self.i : self.i + 1] == "]"
+                    while self.i < len(self.text) and self.text[self.i] != "]":
+                        named = re.compile(r"\[:\w+:\]").match(self.text, self.i)
+                        self.i = named.end() if named else self.i + 1
+                    self.i += 1
+                    out.append(self.text[start : self.i])
+                    bracket = False
+                    continue
+            if char == delimiter:
+                self.i += 1
+                return "".join(out)
+            out.append(char)
+            self.i += 1
+        raise Usage("unterminated `s' command" if keep else "unterminated address regex")
+
+    def arguments(self, order: Order) -> None:
+        """Read what follows a command's letter."""
+        name = order.name
+        if name == "s":
+            self.substitute(order)
+        elif name == "y":
+            delimiter = self.text[self.i : self.i + 1]
+            self.i += 1
+            source, target = (re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], self.until(delimiter, True)) for _ in range(2))
+            if len(source) != len(target):
+                raise Usage("strings for `y' command are different lengths")
+            order.replacement = [source, target]
+        elif name in "aic":
+            self.skip(" \t")
+            if self.text[self.i : self.i + 1] == "\\":
+                self.i += 1
+                self.skip(" \t")
+                self.i += self.text[self.i : self.i + 1] == "\n"
+            order.text = self.continued()
+            if not order.text and name != "c" and self.i >= len(self.text) and False:
+                raise Usage("expected \\ after `a', `c' or `i'")
+        elif name in "btT:":
+            self.skip(" \t")
+            match = re.compile(r"[^\n;}]*" if name != ":" else r"[^\n;]*").match(self.text, self.i)
+            order.text = match[0].strip() if match else ""
+            self.i = match.end() if match else self.i
+        elif name in "rwR":
+            self.skip(" \t")
+            order.text = self.line()
+        elif name in "qQ":
+            number = re.compile(r"\s*(\d{1,3})").match(self.text, self.i)
+            order.count = int(number[1]) if number else 0
+            self.i = number.end() if number else self.i
+        elif name not in "{}=dDgGhHnNpPxzlF":
+            raise Usage(f"unknown command: `{name}'")
+        if name not in "{aicbtT:rwR}":
+            self.skip(" \t")
+            if self.i < len(self.text) and self.text[self.i] not in ";\n}#":
+                raise Usage("extra characters after command")
+
+    def continued(self) -> str:
+        out = [self.line()]
+        while out[-1].endswith("\\") and self.i < len(self.text):
+            out[-1] = out[-1][:-1]
+            self.i += 1
+            out.append(self.line())
+        return re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n"}.get(m[1], m[1]), "\n".join(out))
+
+    def substitute(self, order: Order) -> None:
+        delimiter = self.text[self.i : self.i + 1]
+        if not delimiter or delimiter in "\n\\":
+            raise Usage("unterminated `s' command")
+        self.i += 1
+        try:
+            source = self.until(delimiter)
+        except Usage:
+            raise Usage("unterminated `s' command") from None
+        order.replacement = _replacement(self.until(delimiter, True))
+        flags = re.compile(r"[gpiIMe0-9]*").match(self.text, self.i)
+        order.flags = flags[0] if flags else ""
+        self.i += len(order.flags)
+        if self.text[self.i : self.i + 1] == "w":
+            self.i += 1
+            self.skip(" \t")
+            order.text = self.line()
+        digits = re.search(r"\d{1,6}", order.flags)
+        order.count = int(digits[0]) if digits else 1
+        if order.count == 0:
+            raise Usage("number option to `s' command may not be zero")
+        order.empty = not source
+        order.regex = posix(source, self.extended, "i" in order.flags.lower()) if source else None
+        highest = max((p for p in order.replacement if isinstance(p, int)), default=0)
+        if order.regex and highest > order.regex.groups:
+            raise Usage(f"invalid reference \\{highest} on `s' command's RHS")
+
+
+def _replacement(text: str) -> list[str | int]:
+    r"""Return literal texts, group numbers, and case changes (`\U` and its like, as they are)."""
+    parts: list[str | int] = []
+    for match in re.finditer(r"\\([\s\S])|&|[^\\&]+|\\", text):
+        char = match[1]
+        if match[0] == "&":
+            parts.append(0)
+        elif char is None:
+            parts.append(match[0])
+        elif char.isdigit():
+            parts.append(int(char))
+        elif char in "ULEul":
+            parts.append("\\" + char)
+        else:
+            parts.append({"n": "\n", "t": "\t"}.get(char, char))
+    return parts
+
+
+class _Editor:
+    """One pass over one text."""
+
+    def __init__(self, run: Run, orders: list[Order], quiet: bool, text: str) -> None:
+        self.runner, self.orders, self.quiet = run, orders, quiet
+        self.lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+        self.at = 0
+        self.out: list[str] = []
+        self.size = 0
+        self.pattern, self.hold, self.end = "", "", "\n"
+        self.after: list[str] = []
+        self.changed = False
+        self.regex: Pattern | None = None
+        self.turns = 0
+        self.code: int | None = None
+
+    def text(self) -> str:
+        """Return what was written."""
+        return "".join(self.out)
+
+    def write(self, text: str, end: str = "\n") -> None:
+        self.size += len(text) + 1
+        if self.size > 1 << 20:
+            raise Stopped("an output of more than 1048576 characters")
+        if self.out and self.out[-1] and not self.out[-1].endswith("\n"):
+            self.out.append("\n")
+        self.out.append(text + end)
+
+    def next(self) -> bool:
+        if self.at >= len(self.lines):
+            return False
+        line = self.lines[self.at]
+        self.at += 1
+        self.end = "\n" if line.endswith("\n") else ""
+        self.pattern = line.removesuffix("\n")
+        return True
+
+    def run(self) -> int:
+        """Edit every line; returns the exit code."""
+        restart = False
+        while self.code is None and (restart or self.next()):
+            restart = self.cycle() == "again"
+        return self.code or 0
+
+    def cycle(self) -> str:
+        """Run the script once over the pattern space."""
+        i = 0
+        self.changed = False
+        while i < len(self.orders):
+            self.turns += 1
+            if self.turns > MAX_TURNS * 20:
+                raise Stopped("sed: too many commands")
+            order = self.orders[i]
+            if self.chosen(order) == order.negated:
+                i = order.target + 1 if order.name == "{" else i + 1
+                continue
+            step = self.obey(order)
+            if step == "jump":
+                i = order.target
+                continue
+            if step in ("delete", "again", "quit"):
+                self.flush()
+                return step
+            if step == "stop":
+                break
+            i += 1
+        self.finish()
+        return ""
+
+    def finish(self) -> None:
+        if not self.quiet:
+            self.write(self.pattern, self.end)
+        self.flush()
+
+    def flush(self) -> None:
+        for text in self.after:
+            self.write(text.removesuffix("\n"), "\n" if not text or text.endswith("\n") or True else "")
+        self.after = []
+
+    def chosen(self, order: Order) -> bool:
+        if order.first is None:
+            return True
+        if order.last is None:
+            return self.matches(order.first)
+        if order.active:
+            if order.until:
+                order.active = self.at < order.until
+                return self.at <= order.until
+            order.active = not self.matches(order.last)
+            return True
+        first = order.first
+        if not (first.line == 0 and order.last.regex and self.at == 1) and not self.matches(first):
+            return False
+        last = order.last
+        order.until = self.at + last.plus if last.plus is not None else len(self.lines) if last.line == -1 else last.line or 0
+        order.active = self.at < order.until if not last.regex and not last.empty else True
+        if first.line == 0 and last.regex and last.regex.matches(self.pattern):
+            order.active = False
+        return True
+
+    def matches(self, address: Address) -> bool:
+        if address.line is not None:
+            if address.step is not None:
+                return self.at == address.line if address.step == 0 else self.at >= address.line and (self.at - address.line) % address.step == 0
+            return self.at == (len(self.lines) if address.line == -1 else address.line)
+        regex = address.regex or self.regex
+        self.regex = regex
+        return bool(regex and regex.matches(self.pattern))
+
+    def obey(self, order: Order) -> str:
+        """Carry out one command; returns what happens next."""
+        name = order.name
+        if name == "s":
+            self.substitute(order)
+        elif name == "y":
+            source, target = order.replacement
+            self.pattern = self.pattern.translate({ord(a): b for a, b in zip(str(source), str(target), strict=True)})
+        elif name == "p":
+            self.write(self.pattern)
+        elif name == "P":
+            self.write(self.pattern.partition("\n")[0])
+        elif name == "=":
+            self.write(str(self.at))
+        elif name == "l":
+            self.write(self.pattern.replace("\\", "\\\\").replace("\t", "\\t") + "$")
+        elif name in "aic":
+            return self.insert(order)
+        elif name == "d":
+            return "delete"
+        elif name == "D":
+            head, newline, rest = self.pattern.partition("\n")
+            self.pattern = rest
+            return "again" if newline else "delete"
+        elif name in "nN":
+            return self.more(name)
+        elif name in "gGhHxz":
+            self.swap(name)
+        elif name in "bt" or name == "T":
+            jump = name == "b" or self.changed == (name == "t")
+            self.changed = self.changed and name == "b"
+            return "jump" if jump else ""
+        elif name in "qQ":
+            self.code = order.count
+            if name == "q":
+                self.finish()
+            return "quit"
+        elif name in "rwR":
+            self.file(order)
+        return ""
+
+    def insert(self, order: Order) -> str:
+        if order.name == "a":
+            self.after.append(order.text + "\n")
+        elif order.name == "i":
+            self.write(order.text)
+        else:
+            if order.last is None or order.negated or not order.active:
+                self.write(order.text)
+            return "delete"
+        return ""
+
+    def more(self, name: str) -> str:
+        if self.at >= len(self.lines):
+            if name == "N" and not self.quiet:
+                self.write(self.pattern, self.end)
+            elif name == "n" and not self.quiet:
+                self.write(self.pattern, self.end)
+            self.code = 0
+            return "quit"
+        before = self.pattern
+        if name == "n" and not self.quiet:
+            self.write(before, "\n")
+        self.flush()
+        self.next()
+        if name == "N":
+            self.pattern = before + "\n" + self.pattern
+        self.runner.sh.meter.charge(len(self.pattern))
+        return ""
+
+    def swap(self, name: str) -> None:
+        if name == "x":
+            self.pattern, self.hold = self.hold, self.pattern
+        elif name in "gG":
+            self.pattern = self.hold if name == "g" else self.pattern + "\n" + self.hold
+        elif name in "hH":
+            self.hold = self.pattern if name == "h" else self.hold + "\n" + self.pattern
+        else:
+            self.pattern = ""
+        self.runner.sh.meter.charge(len(self.pattern) + len(self.hold))
+
+    def file(self, order: Order) -> None:
+        if order.name == "w":
+            self.runner.write(order.text, self.pattern + "\n", append=True)
+            return
+        try:
+            self.after.append(self.runner.read(order.text))
+        except OSError:
+            return
+
+    def substitute(self, order: Order) -> None:
+        regex = order.regex or self.regex
+        if regex is None:
+            return
+        self.regex = regex
+        self.runner.sh.meter.charge(len(self.pattern))
+        pieces: list[str] = []
+        at = seen = size = 0
+        for match in regex.all(self.pattern):
+            seen += 1
+            if seen < order.count:
+                continue
+            pieces += [self.pattern[at : match.start()], _filled(order.replacement, match)]
+            size += len(pieces[-1])
+            if size > 1 << 20:
+                raise Stopped("an output of more than 1048576 characters")
+            at = match.end()
+            if "g" not in order.flags:
+                break
+        if not pieces:
+            return
+        self.pattern = "".join([*pieces, self.pattern[at:]])
+        self.changed = True
+        if "p" in order.flags:
+            self.write(self.pattern)
+        if order.text:
+            self.runner.write(order.text, self.pattern + "\n", append=True)
+
+
+def _filled(parts: list[str | int], match: Match) -> str:
+    """Return a replacement with its groups and case changes."""
+    if not any(isinstance(p, str) and re.fullmatch(r"\\[ULEul]", p) for p in parts):
+        return "".join((match[p] or "") if isinstance(p, int) else p for p in parts)
+    out: list[str] = []
+    mode = once = ""
+    for part in parts:
+        if isinstance(part, str) and re.fullmatch(r"\\[ULE]", part):
+            mode = part[1].replace("E", "")
+        elif isinstance(part, str) and re.fullmatch(r"\\[ul]", part):
+            once = part[1]
+        else:
+            text = (match[part] or "") if isinstance(part, int) else part
+            text = text.upper() if mode == "U" else text.lower() if mode == "L" else text
+            if once and text:
+                text = (text[0].upper() if once == "u" else text[0].lower()) + text[1:]
+                once = ""
+            out.append(text)
+    return "".join(out)
