@@ -124,7 +124,7 @@ def measure_case(target: Target, call: str, payload: dict[str, Any], rounds: int
         "inline": measure_runtime(InlineRuntime(), target, call, payload, rounds),
         "process_plain": measure_runtime(ProcessRuntime(tier="plain"), target, call, payload, rounds),
         "process_namespaces": measure_runtime(ProcessRuntime(tier="namespaces"), target, call, payload, rounds),
-        "fresh": {"reset": timed(lambda: fresh(target), 5)},
+        "fresh": {"reset": timed(lambda: fresh(target), 3)},
     }
     for way in case.values():
         way["fresh_over_reset_p50"] = round(case["fresh"]["reset"]["p50"] / way["reset"]["p50"], 1)

@@ -80,7 +80,7 @@ class Trainer:
         if resume:
             self.resume()
         self.reinforce()
-        after = self.examine("after")
+        after = self.examine("after") if self.step else before
         save_policy(self.player.policy, self.folder / "policy")
         report = Report(before, after, self.step, self.seconds / 60)
         (self.folder / "report.json").write_text(json.dumps(report.to_json(), indent=2), encoding="utf-8")

@@ -109,7 +109,9 @@ class Terminal(Application):
         return ToolResult(True, f"wrote {len(data)} bytes", {"bytes": len(data)})
 
     @tool
-    def edit_file(self, path: Annotated[str, Field(min_length=1)], old: Annotated[str, Field(min_length=1)], new: str) -> ToolResult:
+    def edit_file(
+        self, path: Annotated[str, Field(min_length=1)], old: Annotated[str, Field(min_length=1)], new: str
+    ) -> ToolResult:
         """Replace a text that occurs exactly once in a file.
 
         Args:
@@ -122,7 +124,12 @@ class Terminal(Application):
         data, before, after = file.data, self._encoded(old, "old"), self._encoded(new, "new")
         count = data.count(before)
         if count != 1:
-            raise ToolFault("not_found" if not count else "precondition", f"the old text occurs {count} times in {path[:200]}", "it must occur once: copy more of the lines around it", self._lines_like(data, old))
+            raise ToolFault(
+                "not_found" if not count else "precondition",
+                f"the old text occurs {count} times in {path[:200]}",
+                "it must occur once: copy more of the lines around it",
+                self._lines_like(data, old),
+            )
         try:
             self._files.write(self._at(path), data.replace(before, after))
         except OSError as problem:
@@ -214,7 +221,11 @@ class Terminal(Application):
     def observe(self) -> View:
         """Show the working folder and what lies in it."""
         node = self._files.find(self._cwd)
-        names = [name + "/" * isinstance(child, Folder) for name, child in sorted(node.entries.items())] if isinstance(node, Folder) else []
+        names = (
+            [name + "/" * isinstance(child, Folder) for name, child in sorted(node.entries.items())]
+            if isinstance(node, Folder)
+            else []
+        )
         listing = " ".join(names[:12]) + (f" ... {len(names) - 12} more" if len(names) > 12 else "")
         return View(shown(f"{self._cwd}: {listing or '(empty)'}"), self._features())
 
@@ -224,15 +235,33 @@ class Terminal(Application):
         entries = sum(totals(root)[0] for root in roots)
         folders = sum(_folders(root) for root in roots)
         size = sum(totals(root)[1] for root in roots)
-        return float(entries - folders), float(folders), size / 1024, float(self._code), float(self._lines), float(self._calls)
+        return (
+            float(entries - folders),
+            float(folders),
+            size / 1024,
+            float(self._code),
+            float(self._lines),
+            float(self._calls),
+        )
 
     def artifacts(self) -> dict[str, bytes]:
         """Return every regular file below `/work` and the home folder by its absolute path; links are not followed."""
-        return {shown(path): node.data for root in (WORK, HOME) for path, node in self._files.walk(root) if isinstance(node, File)}
+        return {
+            shown(path): node.data
+            for root in (WORK, HOME)
+            for path, node in self._files.walk(root)
+            if isinstance(node, File)
+        }
 
     def snapshot(self) -> bytes:
         """Return the whole state as JSON."""
-        state = {"root": to_json(self._files.root), "cwd": self._cwd, "env": self._env, "clock": self._clock, "last": [self._calls, self._code, self._lines]}
+        state = {
+            "root": to_json(self._files.root),
+            "cwd": self._cwd,
+            "env": self._env,
+            "clock": self._clock,
+            "last": [self._calls, self._code, self._lines],
+        }
         return json.dumps(state, sort_keys=True).encode()
 
     def restore(self, snapshot: bytes) -> None:
@@ -251,7 +280,9 @@ class Terminal(Application):
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self._cwd, sorted(self._env.items())]).encode())
         for path, node in self._files.walk():
-            content = node.data if isinstance(node, File) else b"" if isinstance(node, Folder) else to_bytes(node.target)
+            content = (
+                node.data if isinstance(node, File) else b"" if isinstance(node, Folder) else to_bytes(node.target)
+            )
             head = f"\0{type(node).__name__} {node.mode:o} {len(content)} ".encode()
             digest.update(head + to_bytes(path) + b"\0" + content)
         return digest.hexdigest()

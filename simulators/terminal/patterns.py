@@ -214,7 +214,13 @@ class _Reader:
             return Edge(r"\Z")
         if token == ".":
             return One(".")
-        return self.escape(token[1]) if len(token) == 2 else One("\\\\") if token == "\\" and self._trailing() else One(re.escape(token))
+        return (
+            self.escape(token[1])
+            if len(token) == 2
+            else One("\\\\")
+            if token == "\\" and self._trailing()
+            else One(re.escape(token))
+        )
 
     def _trailing(self) -> bool:
         raise PatternError("Trailing backslash")

@@ -209,7 +209,9 @@ def source(node: Node) -> str:
         return "|".join(map(source, node.parts))
     if isinstance(node, Group):
         return f"({source(node.part)})"
-    counts = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((node.low, node.high), f"{{{node.low},{'' if node.high is None else node.high}}}")
+    counts = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
+        (node.low, node.high), f"{{{node.low},{'' if node.high is None else node.high}}}"
+    )
     return (source(node.part) if isinstance(node.part, One | Group) else f"(?:{source(node.part)})") + counts
 
 
@@ -326,10 +328,20 @@ def _simulate(program: list[tuple[Any, ...]], text: str, at: int, groups: int, b
             break
     if best is None:
         return None
-    return Match(text, tuple((best[2 * g], best[2 * g + 1]) if best[2 * g + 1] >= 0 else (-1, -1) for g in range(groups + 1)))
+    return Match(
+        text, tuple((best[2 * g], best[2 * g + 1]) if best[2 * g + 1] >= 0 else (-1, -1) for g in range(groups + 1))
+    )
 
 
-def _follow(program: list[tuple[Any, ...]], pc: int, saved: tuple[int, ...], text: str, i: int, seen: set[int], ready: list[Thread]) -> None:
+def _follow(
+    program: list[tuple[Any, ...]],
+    pc: int,
+    saved: tuple[int, ...],
+    text: str,
+    i: int,
+    seen: set[int],
+    ready: list[Thread],
+) -> None:
     """Add to `ready` every thread that one thread becomes without reading a character."""
     todo = [(pc, saved)]
     while todo:

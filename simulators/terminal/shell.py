@@ -12,9 +12,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from .bash.builtins import BUILTINS
-from .bash.machine import Jump, Leave, Machine, Return
-from .bash import output as _output  # noqa: F401  (registers echo, printf and test)
+from .bash.jumps import Jump, Leave, Return
+from .bash.library import BUILTINS
+from .bash.machine import Machine
 from .bash.parser import parse
 from .bash.variables import Variables
 from .commands import PROGRAMS
@@ -69,7 +69,13 @@ class Shell:
             machine.complain(str(error.msg))
             return 2
         except (Stopped, RecursionError, MemoryError) as stop:
-            reason = str(stop) if isinstance(stop, Stopped) else "nested too deeply" if isinstance(stop, RecursionError) else "out of memory"
+            reason = (
+                str(stop)
+                if isinstance(stop, Stopped)
+                else "nested too deeply"
+                if isinstance(stop, RecursionError)
+                else "out of memory"
+            )
             machine.stdout, machine.stderr = stdout, stderr
             stderr.parts.append(f"stopped: {reason}\n")
             return STOPPED

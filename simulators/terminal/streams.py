@@ -13,9 +13,11 @@ from .text import to_bytes
 class Source:
     """An input: a text and how far it has been read."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", size: int | None = None) -> None:
         self.text = text
         self.at = 0
+        self.size = size
+        """Bytes of the file behind it, if there is one."""
 
     def line(self, delimiter: str = "\n") -> str | None:
         """Return the next line with its delimiter (the last may lack it), or `None` at the end."""

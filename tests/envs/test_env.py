@@ -307,3 +307,31 @@ def test_an_environment_can_be_made_by_module_and_id():
     env = gymnasium.make("makerspace:makerspace/terminal.config-v0", action_view="text", runtime="inline")
     assert isinstance(env.unwrapped, ToolEnv)
     env.close()
+
+
+@pytest.mark.parametrize("runtime", ["inline", "process"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"command": "echo \\ud800"}',
+        '{"command": "\\u0000"}',
+        '{"command": ' + "[" * 90 + "]" * 90 + "}",
+        '{"command": "' + "x" * 300_000 + '"}',
+        '{"command": ' + "[1," * 40 + "1" + "]" * 40 + "}",
+        '{"command": 1e308}',
+        '{"' + "k" * 100_000 + '": 1}',
+    ],
+    ids=["surrogate", "nul", "deep", "long", "nested", "huge", "key"],
+)
+def test_strange_arguments_reach_the_application_and_the_trace(make, tmp_path, runtime, arguments):
+    env = make(runtime=runtime, trace=tmp_path)
+    env.reset(seed=0)
+    tool = env.tools()[0]["function"]["name"]
+    for raw in (f'{{"name": "{tool}", "arguments": {arguments}}}', "\ud800 is no call", arguments):
+        observation, _, terminated, truncated, info = env.step(raw)
+        assert (terminated, truncated, info["infra_error"]) == (False, False, "")
+        assert observation in env.observation_space
+    env.close()
+    trace = read(env.trace_path)
+    assert trace.complete
+    assert len(trace.steps) == 3

@@ -28,11 +28,11 @@ def one_thread():
 
 
 def model_of(config=TINY, seed=0):
-    """A model with strong opinions, so that a wrong key or value would show."""
+    """A model whose norms have scales, so that a forgotten one would show."""
     model, generator = Apprentice(config, seed=seed), torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weight in model.parameters():
-            weight.mul_(1.0 + torch.rand(weight.shape, generator=generator) if weight.ndim == 1 else 1.1)
+            weight.mul_(0.5 + torch.rand(weight.shape, generator=generator) if weight.ndim == 1 else 1.0)
     return model
 
 
@@ -62,7 +62,7 @@ def test_recorded_log_probabilities_are_those_of_the_trainer(name, temperature):
     assert_faithful(model, engine, list(engine.run()), temperature)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), name=st.sampled_from(sorted(SHAPES)))
 def test_any_schedule_gives_the_logits_of_the_full_forward(data, name):
     """Episodes open (some alike), listen, speak and close in any order; each log-probability must be the trainer's."""

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
-
-cq = pytest.importorskip("cadquery", reason="the CAD reward needs the extra `cad`")
 
 from makerspace.envs.tasks import Family, Task, family
 from makerspace.envs.tasks.cad._parts import Calls, block, call, disc, goal
@@ -13,7 +12,9 @@ from makerspace.rewards import Goal, Outcome, Score
 from makerspace.rewards.cad import part_reward
 from makerspace.simulators import open_application
 from makerspace.simulators.base import ToolCall
-from makerspace.simulators.cad import kernel
+
+cq = pytest.importorskip("cadquery", reason="the CAD reward needs the extra `cad`")
+kernel = pytest.importorskip("makerspace.simulators.cad.kernel", reason="the CAD reward needs the extra `cad`")
 
 FAMILIES = ("cad.plate", "cad.bracket", "cad.flange", "cad.shaft", "cad.revise")
 REWARD = part_reward()
@@ -60,7 +61,7 @@ def test_another_way_to_the_same_part_is_worth_one() -> None:
 def test_credit_grows_with_every_right_feature() -> None:
     scores = [scored([*BLANK, *HOLES[:n]]) for n in range(5)]
     assert scores[0] <= 0.1
-    assert all(b > a + 0.1 for a, b in zip(scores, scores[1:], strict=False))
+    assert all(b > a + 0.1 for a, b in pairwise(scores))
     assert scores[3] < 0.9
 
 
@@ -190,13 +191,13 @@ def mutants(rng: random.Random, calls: list[ToolCall]) -> list[list[ToolCall]]:
                 for step in (1, -1):
                     changed = ToolCall(each.name, {**each.arguments, key: value + step})
                     found.append([*calls[:i], changed, *calls[i + 1 :]])
-    found.append([*calls, call("hole", diameter=2.5, x=1, y=1)])
+    found.append([*calls, call("hole", diameter=2.5, x=13, y=2)])
     found.append([*calls, call("undo")])
     rng.shuffle(found)
     return found[:20]
 
 
-@pytest.mark.parametrize("difficulty", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("difficulty", [0.0, 1.0])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_oracles_earn_one_and_their_mutants_lose(name: str, difficulty: float) -> None:
     fam = family(name)
@@ -211,7 +212,7 @@ def test_oracles_earn_one_and_their_mutants_lose(name: str, difficulty: float) -
 @pytest.mark.parametrize("name", FAMILIES)
 def test_exploits_do_not_pay(name: str, difficulty: float) -> None:
     fam = family(name)
-    for index in range(3):
+    for index in range(2):
         task = fam.task(index, "test", difficulty)
         exploits = fam.exploits(task)
         assert len(exploits) >= 4
@@ -222,6 +223,6 @@ def test_exploits_do_not_pay(name: str, difficulty: float) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_tasks_get_longer_as_they_get_harder(name: str) -> None:
     fam = family(name)
-    lengths = [sum(len(oracle(fam, fam.task(i, "train", d))) for i in range(6)) for d in (0.0, 0.5, 1.0)]
+    lengths = [sum(len(list(fam.oracle(fam.task(i, "train", d)))) for i in range(9)) for d in (0.0, 0.5, 1.0)]
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[2]

@@ -8,9 +8,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-TOKEN = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+#[0-9a-zA-Z@_]+|\d+|[A-Za-z_]\w*|\*\*|<<=|>>=|\+\+|--|&&|\|\||[-+*/%&|^]=|<<|>>|[<>=!]=|[-+*/%<>=!~&|^?:,()\[\]])", re.ASCII)
+TOKEN = re.compile(
+    r"\s*(0[xX][0-9a-fA-F]+|\d+#[0-9a-zA-Z@_]+|\d+|[A-Za-z_]\w*|\*\*|<<=|>>=|\+\+|--|&&|\|\||[-+*/%&|^]=|<<|>>|[<>=!]=|[-+*/%<>=!~&|^?:,()\[\]])",
+    re.ASCII,
+)
 # Binding powers, weakest first; assignment, ternary and comma are handled by name.
-POWERS = {"||": 3, "&&": 4, "|": 5, "^": 6, "&": 7, "==": 8, "!=": 8, "<": 9, ">": 9, "<=": 9, ">=": 9, "<<": 10, ">>": 10, "+": 11, "-": 11, "*": 12, "/": 12, "%": 12, "**": 14}
+POWERS = {
+    "||": 3,
+    "&&": 4,
+    "|": 5,
+    "^": 6,
+    "&": 7,
+    "==": 8,
+    "!=": 8,
+    "<": 9,
+    ">": 9,
+    "<=": 9,
+    ">=": 9,
+    "<<": 10,
+    ">>": 10,
+    "+": 11,
+    "-": 11,
+    "*": 12,
+    "/": 12,
+    "%": 12,
+    "**": 14,
+}
 ASSIGN = {"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="}
 # How often a variable may name another one.
 MAX_CHAIN = 16
@@ -59,7 +82,9 @@ class _Calculator:
         while at < len(text):
             match = TOKEN.match(text, at)
             if not match:
-                raise ArithmeticFault(f'{self.text.strip()[:60]}: syntax error: invalid arithmetic operator (error token is "{text[at:].strip()[:20]}")')
+                raise ArithmeticFault(
+                    f'{self.text.strip()[:60]}: syntax error: invalid arithmetic operator (error token is "{text[at:].strip()[:20]}")'
+                )
             self.tokens.append(match[1])
             at = match.end()
 
@@ -77,7 +102,9 @@ class _Calculator:
     def whole(self) -> int:
         value = self.comma(True)
         if self.i < len(self.tokens):
-            raise ArithmeticFault(f'{self.text.strip()[:60]}: syntax error in expression (error token is "{" ".join(self.tokens[self.i :])[:20]}")')
+            raise ArithmeticFault(
+                f'{self.text.strip()[:60]}: syntax error in expression (error token is "{" ".join(self.tokens[self.i :])[:20]}")'
+            )
         return value
 
     def comma(self, live: bool) -> int:
@@ -183,7 +210,9 @@ def number(token: str) -> int:
         base = int(base_text[:4])
         digits = digits.lower() if base <= 36 else digits
     else:
-        base, digits = (16, token[2:].lower()) if token[:2].lower() == "0x" else (8, token) if token[0] == "0" else (10, token)
+        base, digits = (
+            (16, token[2:].lower()) if token[:2].lower() == "0x" else (8, token) if token[0] == "0" else (10, token)
+        )
     values = [DIGITS.index(d) for d in digits[:100]]
     if not 2 <= base <= 64 or any(v >= base for v in values):
         raise ArithmeticFault(f'{token[:40]}: value too great for base (error token is "{token[:40]}")')

@@ -1,39 +1,32 @@
-"""The builtins: commands that change the shell itself, and a few that bash has within it.
+"""Builtins that change the shell itself: its folder, its options and parameters, its flow.
 
-Each is a function of the machine and the arguments that returns an exit code. `test` lives in its own module, `echo` and `printf` with it.
+Each is a function of the machine and the arguments that returns an exit code.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ..files import Folder, normal
-from ..streams import Source
 from ..text import to_text
 from .arithmetic import calculate
-from .machine import Command, Jump, Leave, Machine, Return
-from .variables import ReadOnly
+from .jumps import Jump, Leave, Return
+from .machine import Command, Machine
+from .registry import BUILTINS, builtin, fault
 
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-OPTIONS = {"e": "errexit", "u": "nounset", "f": "noglob", "C": "noclobber", "a": "allexport", "x": "xtrace", "v": "verbose", "n": "noexec", "h": "hashall", "b": "notify", "m": "monitor"}
-BUILTINS: dict[str, Command] = {}
-
-
-def builtin(*names: str) -> Callable[[Command], Command]:
-    """Register a builtin under its names."""
-
-    def register(function: Command) -> Command:
-        BUILTINS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def fault(sh: Machine, message: str, code: int = 1) -> int:
-    """Complain and return the code."""
-    sh.complain(message)
-    return code
+OPTIONS = {
+    "e": "errexit",
+    "u": "nounset",
+    "f": "noglob",
+    "C": "noclobber",
+    "a": "allexport",
+    "x": "xtrace",
+    "v": "verbose",
+    "n": "noexec",
+    "h": "hashall",
+    "b": "notify",
+    "m": "monitor",
+}
 
 
 @builtin(":", "true")
@@ -48,7 +41,23 @@ def false(sh: Machine, args: list[str]) -> int:
     return 1
 
 
-@builtin("trap", "umask", "wait", "hash", "ulimit", "jobs", "shopt", "disown", "times", "alias", "unalias", "bind", "history", "fg", "bg")
+@builtin(
+    "trap",
+    "umask",
+    "wait",
+    "hash",
+    "ulimit",
+    "jobs",
+    "shopt",
+    "disown",
+    "times",
+    "alias",
+    "unalias",
+    "bind",
+    "history",
+    "fg",
+    "bg",
+)
 def accepted(sh: Machine, args: list[str]) -> int:
     """Do nothing: these have no meaning in a shell without jobs, signals and history."""
     return 0
@@ -101,12 +110,6 @@ def _code(sh: Machine, args: list[str], name: str) -> int:
     if not re.fullmatch(r"[+-]?\d{1,18}", args[0]):
         return fault(sh, f"{name}: {args[0]}: numeric argument required", 2)
     return int(args[0]) & 255
-
-
-@builtin("break", "continue")
-def break_(sh: Machine, args: list[str]) -> int:
-    """Not reached: see `jump`."""
-    return 0
 
 
 def jump(again: bool) -> Command:
@@ -187,7 +190,15 @@ def type_(sh: Machine, args: list[str]) -> int:
 
 
 def _kind(sh: Machine, name: str) -> int:
-    kind = "function" if name in sh.functions else "builtin" if name in sh.builtins else "file" if name in sh.programs or sh.which(name) else ""
+    kind = (
+        "function"
+        if name in sh.functions
+        else "builtin"
+        if name in sh.builtins
+        else "file"
+        if name in sh.programs or sh.which(name)
+        else ""
+    )
     sh.stdout.write(kind + "\n" if kind else "")
     return int(not kind)
 
@@ -241,113 +252,6 @@ def shift(sh: Machine, args: list[str]) -> int:
     return 0
 
 
-@builtin("unset")
-def unset(sh: Machine, args: list[str]) -> int:
-    """Remove variables, elements or functions."""
-    functions = "-f" in args[:1]
-    for name in args:
-        match = re.fullmatch(r"([A-Za-z_]\w*)\[(.*)\]", name)
-        if match:
-            key = match[2].strip("'\"")
-            sh.variables.unset(match[1], key if match[1] in sh.variables.associative else calculate(key, sh.expand.read, sh.expand.write))
-        elif not name.startswith("-"):
-            if functions or (name not in sh.variables.values and name in sh.functions):
-                sh.functions.pop(name, None)
-            else:
-                try:
-                    sh.variables.unset(name)
-                except ReadOnly:
-                    return fault(sh, f"unset: {name}: cannot unset: readonly variable")
-    return 0
-
-
-@builtin("export", "readonly", "declare", "typeset", "local")
-def declare(sh: Machine, args: list[str]) -> int:
-    """Not reached: see `declaration`."""
-    return 0
-
-
-def declaration(kind: str) -> Command:
-    """Return `export`, `readonly`, `declare` or `local`."""
-
-    def run(sh: Machine, args: list[str]) -> int:
-        flags = {f for a in args if re.fullmatch(r"[-+][a-zA-Z]+", a) for f in a[1:]} if kind != "local" or args[:1] != ["-"] else set[str]()
-        names = [a for a in args if not re.fullmatch(r"[-+][a-zA-Z]+|--", a)]
-        if kind == "local" and not sh.variables.scopes:
-            return fault(sh, "local: can only be used in a function")
-        if not names or ("p" in flags and kind != "export"):
-            return _listed(sh, kind, names)
-        removing = any(a.startswith("+") for a in args)
-        if kind == "export" and "n" in flags:
-            sh.variables.exported -= set(names)
-            return 0
-        code, i = 0, 0
-        while i < len(names):
-            i, each = _declared(sh, names, i, kind, set() if removing else flags)
-            code = max(code, each)
-        return code
-
-    return run
-
-
-def _listed(sh: Machine, kind: str, names: list[str]) -> int:
-    chosen = names or sorted(sh.variables.exported if kind == "export" else sh.variables.read_only if kind == "readonly" else sh.variables.values)
-    for name in chosen:
-        value = sh.variables.values.get(name)
-        if value is None:
-            continue
-        mark = "-x" if name in sh.variables.exported else "-r" if name in sh.variables.read_only else "--"
-        if isinstance(value, str):
-            sh.stdout.write(f'declare {mark} {name}="{value}"\n')
-        else:
-            body = " ".join(f'[{key}]="{text}"' for key, text in sh.variables.elements(name))
-            sh.stdout.write(f"declare -{'A' if name in sh.variables.associative else 'a'} {name}=({body})\n")
-    return 0
-
-
-def _declared(sh: Machine, words: list[str], i: int, kind: str, flags: set[str]) -> tuple[int, int]:
-    """Carry out one operand, which starts at word `i`; returns where the next starts, and a code."""
-    name, equals, value = words[i].partition("=")
-    append = name.endswith("+")
-    name = name.removesuffix("+")
-    if not IDENTIFIER.fullmatch(name):
-        return i + 1, fault(sh, f"{kind}: `{words[i]}': not a valid identifier")
-    if kind == "local" or (kind == "declare" and sh.variables.scopes and "g" not in flags):
-        sh.variables.local(name)
-    if "A" in flags:
-        sh.variables.associative.add(name)
-    if "i" in flags:
-        sh.variables.integers.add(name)
-    following = i + 1
-    if equals and value == "(":
-        pairs, following = _array(words, i + 1)
-        sh.assign_array(name, pairs, append)
-    elif equals:
-        sh.set(name, value, append=append)
-    elif flags & {"a", "A"} and name not in sh.variables.values:
-        sh.variables.values[name] = {}
-    if kind == "export" or "x" in flags:
-        sh.variables.exported.add(name)
-    if kind == "readonly" or "r" in flags:
-        sh.variables.read_only.add(name)
-    return following, 0
-
-
-def _array(words: list[str], i: int) -> tuple[list[tuple[str | None, str]], int]:
-    pairs: list[tuple[str | None, str]] = []
-    while i < len(words) and words[i] != "\0)":
-        text = words[i].removeprefix("\0")
-        match = re.fullmatch(r"\[([^\]]*)\]=(.*)", text, re.DOTALL)
-        pairs.append((match[1], match[2]) if match else (None, text))
-        i += 1
-    return pairs, i + 1
-
-
-for _kind_name in ("export", "readonly", "local"):
-    BUILTINS[_kind_name] = declaration(_kind_name)
-BUILTINS["declare"] = BUILTINS["typeset"] = declaration("declare")
-
-
 @builtin("let")
 def let(sh: Machine, args: list[str]) -> int:
     """Calculate expressions."""
@@ -355,118 +259,3 @@ def let(sh: Machine, args: list[str]) -> int:
     for text in args:
         value = calculate(text, sh.expand.read, sh.expand.write)
     return int(value == 0)
-
-
-@builtin("read")
-def read(sh: Machine, args: list[str]) -> int:
-    """Read one line into variables."""
-    raw, delimiter, array, count, source, names = _read_options(sh, args)
-    line = _line(source, raw, delimiter, count)
-    ended = line is None or (delimiter != "" and not line.endswith(delimiter) and count is None)
-    text = (line or "").removesuffix(delimiter) if delimiter else (line or "")
-    separators = sh.variables.get("IFS")
-    separators = " \t\n" if separators is None else separators
-    if array:
-        sh.assign_array(array, [(None, f) for f in _fields(text, separators, -1, raw)])
-    elif not names:
-        sh.variables.set("REPLY", text if raw else re.sub(r"\\(.)", r"\1", text))
-    else:
-        fields = _fields(text, separators, len(names), raw)
-        for i, name in enumerate(names):
-            sh.variables.set(name, fields[i] if i < len(fields) else "")
-    return int(ended)
-
-
-def _read_options(sh: Machine, args: list[str]) -> tuple[bool, str, str, int | None, Source, list[str]]:
-    raw, delimiter, array, count, source = False, "\n", "", None, sh.stdin
-    i = 0
-    while i < len(args) and args[i].startswith("-") and len(args[i]) > 1:
-        letters = args[i][1:]
-        i += 1
-        for n, letter in enumerate(letters):
-            if letter == "r":
-                raw = True
-            elif letter in "dapntuN":
-                value = letters[n + 1 :] or (args[i] if i < len(args) else "")
-                i += not letters[n + 1 :]
-                delimiter = value[:1] if letter == "d" else delimiter
-                array = value if letter == "a" else array
-                count = int(value) if letter in "nN" and value.isdigit() and len(value) < 9 else count
-                stream = sh.extra.get(int(value)) if letter == "u" and value.isdigit() and len(value) < 4 else None
-                source = stream if isinstance(stream, Source) else source
-                break
-    return raw, delimiter, array, count, source, args[i:]
-
-
-def _line(source: Source, raw: bool, delimiter: str, count: int | None) -> str | None:
-    if count is not None:
-        found = source.text[source.at : source.at + count].partition("\n")[0]
-        source.at += len(found) + (len(found) < count)
-        return found or None
-    line = source.line(delimiter)
-    while line is not None and not raw and re.search(r"(?<!\\)(?:\\\\)*\\\n\Z", line):
-        line = line[:-2] + (source.line(delimiter) or "")
-    return line
-
-
-def _fields(text: str, separators: str, limit: int, raw: bool) -> list[str]:
-    """Split a line as `read` does: at most `limit` fields, the last one takes the rest."""
-    soft = "".join(c for c in separators if c in " \t\n")
-    hard = "".join(c for c in separators if c not in " \t\n")
-    fields: list[str] = []
-    rest = text.strip(soft) if soft else text
-    delimiter = re.compile(rf"[{re.escape(soft)}]*[{re.escape(hard)}][{re.escape(soft)}]*" + (rf"|[{re.escape(soft)}]+" if soft else "") if hard and soft else f"[{re.escape(hard + soft)}]" + ("+" if soft and not hard else "")) if separators else None
-    while delimiter and rest and len(fields) != limit - 1:
-        match = delimiter.search(rest)
-        if not match:
-            break
-        fields.append(rest[: match.start()])
-        rest = rest[match.end() :]
-        if not rest:
-            break
-    if rest:
-        if hard and limit > 0 and len(fields) == limit - 1 and rest[-1] in hard and not any(c in hard for c in rest[:-1]):
-            rest = rest[:-1]
-        fields.append(rest)
-    return fields if raw else [re.sub(r"\\(.)", r"\1", f) for f in fields]
-
-
-@builtin("mapfile", "readarray")
-def mapfile(sh: Machine, args: list[str]) -> int:
-    """Read lines into an array."""
-    strip = "-t" in args
-    names = [a for a in args if not a.startswith("-")]
-    lines: list[str] = []
-    while (line := sh.stdin.line()) is not None:
-        lines.append(line.removesuffix("\n") if strip else line)
-    sh.variables.set_array(names[-1] if names else "MAPFILE", dict(enumerate(lines)))
-    return 0
-
-
-@builtin("getopts")
-def getopts(sh: Machine, args: list[str]) -> int:
-    """Take the next option from the positional parameters."""
-    if len(args) < 2:
-        return fault(sh, "getopts: usage: getopts optstring name [arg ...]", 2)
-    spec, name, words = args[0], args[1], args[2:] or sh.arguments
-    index = int(sh.variables.get("OPTIND") or 1)
-    place = int(sh.variables.get("_OPTPOS") or 1)
-    if not 1 <= index <= len(words) or not words[index - 1].startswith("-") or words[index - 1] in ("-", "--"):
-        sh.variables.set(name, "?")
-        return 1
-    word = words[index - 1]
-    letter = word[place : place + 1]
-    place += 1
-    takes = spec.find(letter)
-    value = None
-    if takes >= 0 and spec[takes + 1 : takes + 2] == ":":
-        value = word[place:] or (words[index] if index < len(words) else "")
-        index += not word[place:]
-        place = len(word)
-    if place >= len(word):
-        index, place = index + 1, 1
-    sh.variables.set(name, letter if takes >= 0 and letter != ":" else "?")
-    sh.variables.set("OPTARG", value or "")
-    sh.variables.set("OPTIND", str(index))
-    sh.variables.set("_OPTPOS", str(place))
-    return 0

@@ -9,17 +9,16 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..files import Files, Folder, normal
-from ..meter import MAX_WORK, Meter, Stopped
-from ..patterns import PatternError, glob, glob_search, is_glob
+from ..files import Files
+from ..meter import Meter, Stopped
+from ..patterns import PatternError, glob, glob_search
 from . import syntax as s
-from .arithmetic import ArithmeticFault, calculate
+from .arithmetic import calculate
+from .braces import MAX_FIELDS, braces
+from .matching import matching_paths, trimmed
 from .variables import Variables
 
 Piece = tuple[str, bool]
-# Most fields that one word may become.
-MAX_FIELDS = 20_000
-RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,3}))?")
 
 
 class ExpansionFault(Exception):
@@ -79,7 +78,9 @@ class Expander:
 
     def pattern(self, word: s.Word) -> str:
         """Return a word as a glob pattern whose quoted characters are escaped."""
-        return "".join(re.sub(r"([*?\[\]\\-])", r"\\\1", text) if quoted else text for text, quoted in self.joined(word))
+        return "".join(
+            re.sub(r"([*?\[\]\\-])", r"\\\1", text) if quoted else text for text, quoted in self.joined(word)
+        )
 
     def regex(self, word: s.Word) -> str:
         """Return a word as an extended regular expression whose quoted characters are ordinary."""
@@ -176,7 +177,13 @@ class Expander:
         """Return the value of any parameter by name, or `None`."""
         if name.isdigit():
             number = int(name[:6])
-            return self.host.special("0") if number == 0 else self.host.arguments[number - 1] if number <= len(self.host.arguments) else None
+            return (
+                self.host.special("0")
+                if number == 0
+                else self.host.arguments[number - 1]
+                if number <= len(self.host.arguments)
+                else None
+            )
         special = self.host.special(name)
         return special if special is not None else self.host.variables.get(name, key)
 
@@ -201,19 +208,27 @@ class Expander:
             found = [str(key) for key, _ in self.host.variables.elements(part.name)]
             return self.rows(found, part, star=subscript == "*")
         if part.indirect and part.operator in ("*", "@"):
-            return self.rows(sorted(n for n in self.host.variables.values if n.startswith(part.name)), part, star=part.operator == "*")
+            return self.rows(
+                sorted(n for n in self.host.variables.values if n.startswith(part.name)),
+                part,
+                star=part.operator == "*",
+            )
         if part.indirect:
             target = self.value(part.name, self.key(part)) or ""
             if not re.fullmatch(r"[A-Za-z_]\w*|\d+|[@*#?]", target, re.ASCII):
                 raise ExpansionFault(f"{part.name}: invalid indirect expansion")
-            return self.parameter(s.Parameter(target, None, part.operator, part.argument, part.second, part.length, False, part.quoted))
+            return self.parameter(
+                s.Parameter(target, None, part.operator, part.argument, part.second, part.length, False, part.quoted)
+            )
         if many:
             return self.several(part, star="*" in (part.name, subscript))
         return self.single(part)
 
     def several(self, part: s.Parameter, star: bool) -> list[list[Piece]]:
         """Expand `$@`, `$*`, `${a[@]}` and `${a[*]}`."""
-        values = list(self.host.arguments) if part.name in "@*" else [v for _, v in self.host.variables.elements(part.name)]
+        values = (
+            list(self.host.arguments) if part.name in "@*" else [v for _, v in self.host.variables.elements(part.name)]
+        )
         if part.length:
             return [[(str(len(values)), part.quoted)]]
         if part.operator == ":":
@@ -278,7 +293,9 @@ class Expander:
         return [[(text, part.quoted)]]
 
     def _inner(self, word: s.Word, quoted: bool) -> list[list[Piece]]:
-        row = [piece for i, part in enumerate(word.parts) for pieces in self.part(part, first=i == 0) for piece in pieces]
+        row = [
+            piece for i, part in enumerate(word.parts) for pieces in self.part(part, first=i == 0) for piece in pieces
+        ]
         return [[(text, quoted or q) for text, q in row] or [("", quoted)]]
 
     def substring(self, value: str, part: s.Parameter) -> str:
@@ -312,7 +329,12 @@ class Expander:
             matches = glob(pattern or "?")
             limit = len(value) if len(operator) == 2 else 1
             return "".join(change(c) if i < limit and matches.fullmatch(c) else c for i, c in enumerate(value))
-        return {"U": value.upper(), "L": value.lower(), "u": value[:1].upper() + value[1:], "Q": "'" + value.replace("'", "'\\''") + "'"}.get(pattern, value)
+        return {
+            "U": value.upper(),
+            "L": value.lower(),
+            "u": value[:1].upper() + value[1:],
+            "Q": "'" + value.replace("'", "'\\''") + "'",
+        }.get(pattern, value)
 
     def replaced(self, value: str, pattern: str, part: s.Parameter) -> str:
         """Return `${x/pattern/text}`."""
@@ -332,126 +354,3 @@ class Expander:
             return [plain]
         pattern = "".join(re.sub(r"([*?\[\]\\-])", r"\\\1", text) if quoted else text for text, quoted in pieces)
         return matching_paths(self.host.files, self.host.cwd, pattern, self.host.meter) or [plain]
-
-
-def trimmed(value: str, pattern: str, operator: str) -> str:
-    """Return a value without the shortest (`#`, `%`) or longest (`##`, `%%`) match at its beginning or end."""
-    front = operator[0] == "#"
-    if not is_glob(pattern):
-        plain = re.sub(r"\\(.)", r"\1", pattern, flags=re.DOTALL)
-        return value.removeprefix(plain) if front else value.removesuffix(plain)
-    regex = glob(pattern)
-    cuts = range(len(value) + 1) if operator in ("#", "%%") else range(len(value), -1, -1)
-    for steps, cut in enumerate(cuts):
-        if steps * len(value) > MAX_WORK:
-            raise Stopped(f"an expansion of more than {MAX_WORK} steps")
-        if regex.fullmatch(value, 0, cut) if front else regex.fullmatch(value, cut):
-            return value[cut:] if front else value[:cut]
-    return value
-
-
-def matching_paths(files: Files, cwd: str, pattern: str, meter: Meter) -> list[str]:
-    """Return the existing paths that a glob pattern matches, sorted; hidden names only where the pattern begins with a dot."""
-    found = ["/"] if pattern.startswith("/") else [""]
-    parts = [part for part in pattern.split("/") if part]
-    for n, part in enumerate(parts):
-        last = n == len(parts) - 1
-        found = [path for base in found for path in _step(files, cwd, base, part, meter)]
-        if not last or pattern.endswith("/"):
-            found = [f"{path}/" for path in found if isinstance(files.find(normal(path, cwd)), Folder)]
-    return sorted(found)
-
-
-def _step(files: Files, cwd: str, base: str, part: str, meter: Meter) -> list[str]:
-    if not is_glob(part):
-        path = base + re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
-        return [path] if files.find(normal(path, cwd), follow=False) is not None else []
-    folder = files.find(normal(base, cwd))
-    names = list(folder.entries) if isinstance(folder, Folder) else []
-    meter.charge(sum(map(len, names)))
-    regex = glob(part)
-    return [base + name for name in names if (not name.startswith(".") or part.startswith(".")) and regex.fullmatch(name)]
-
-
-# Braces
-
-
-def braces(word: s.Word) -> list[s.Word]:
-    """Return the words that a word with unquoted braces stands for."""
-    if not any(isinstance(p, s.Literal) and not p.quoted and "{" in p.text for p in word.parts):
-        return [word]
-    items: list[str | s.Part] = []
-    for part in word.parts:
-        items += list(part.text) if isinstance(part, s.Literal) and not part.quoted else [part]
-    return [s.Word(tuple(_rejoined(row))) for row in _braced(items, [0])]
-
-
-def _rejoined(row: list[str | s.Part]) -> Iterable[s.Part]:
-    plain = ""
-    for item in row:
-        if isinstance(item, str):
-            plain += item
-            continue
-        if plain:
-            yield s.Literal(plain)
-            plain = ""
-        yield item
-    if plain:
-        yield s.Literal(plain)
-
-
-def _braced(items: list[str | s.Part], made: list[int]) -> list[list[str | s.Part]]:
-    for start, item in enumerate(items):
-        if item != "{":
-            continue
-        end, commas = _closing(items, start)
-        if end < 0:
-            continue
-        middle = _alternatives(items, start, end, commas)
-        if middle is None:
-            continue
-        tails = _braced(items[end + 1 :], made)
-        heads = [row for choice in middle for row in (_braced(choice, made) if commas else [choice])]
-        made[0] += len(heads) * len(tails)
-        if made[0] > MAX_FIELDS:
-            raise Stopped(f"more than {MAX_FIELDS} words")
-        return [items[:start] + head + tail for head in heads for tail in tails]
-    return [items]
-
-
-def _closing(items: list[str | s.Part], start: int) -> tuple[int, list[int]]:
-    level, commas = 0, list[int]()
-    for i in range(start, len(items)):
-        level += (items[i] == "{") - (items[i] == "}")
-        if items[i] == "," and level == 1:
-            commas.append(i)
-        if level == 0:
-            return i, commas
-    return -1, commas
-
-
-def _alternatives(items: list[str | s.Part], start: int, end: int, commas: list[int]) -> list[list[str | s.Part]] | None:
-    if commas:
-        cuts = [start, *commas, end]
-        return [items[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
-    inside = items[start + 1 : end]
-    match = RANGE.fullmatch("".join(i for i in inside if isinstance(i, str))) if all(isinstance(i, str) for i in inside) else None
-    if not match:
-        return None
-    if match[4]:
-        values = _range(ord(match[4]), ord(match[5]), int(match[6] or 1))
-        return [[chr(v)] for v in values]
-    padded = any(re.match(r"-?0\d", t) for t in (match[1], match[2]))
-    width = max(len(match[1]), len(match[2])) if padded else 0
-    return [list(f"{v:0{width}d}") for v in _range(int(match[1]), int(match[2]), int(match[3] or 1))]
-
-
-def _range(first: int, last: int, step: int) -> range:
-    step = max(abs(step), 1) * (1 if first <= last else -1)
-    values = range(first, last + (1 if step > 0 else -1), step)
-    if len(values) > MAX_FIELDS:
-        raise Stopped(f"more than {MAX_FIELDS} words")
-    return values
-
-
-__all__ = ["ArithmeticFault", "Expander", "ExpansionFault", "Host", "matching_paths"]

@@ -8,105 +8,53 @@ It does not know jobs (`&` runs the command at once), signals, or terminals.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from ..files import File, Files, Folder, normal
 from ..meter import MAX_CALLS, MAX_TURNS, Meter, Stopped
-from ..patterns import PatternError, glob, posix
-from ..streams import FileSink, Null, Sink, Source
+from ..patterns import PatternError, glob
+from ..streams import Sink, Source
 from ..text import to_bytes, to_text
 from . import syntax as s
-from .arithmetic import ArithmeticFault, calculate
-from .expansion import Expander, ExpansionFault
+from .arithmetic import ArithmeticFault
+from .assignment import Assigning
+from .expansion import ExpansionFault
+from .jumps import Jump, Leave, Return
 from .parser import parse
 from .variables import ReadOnly, Variables
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 Command = Callable[["Machine", list[str]], int]
-PID = 4242
 
 
-class Leave(Exception):
-    """`exit`, and `set -e`: ends the shell with a code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class Return(Exception):
-    """`return`: ends a function or a sourced file."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class Jump(Exception):
-    """`break` or `continue` over `levels` loops."""
-
-    def __init__(self, levels: int, again: bool) -> None:
-        super().__init__(levels)
-        self.levels = levels
-        self.again = again
-
-
-class RedirectFault(Exception):
-    """A file that cannot be opened."""
-
-
-class Machine:
+class Machine(Assigning):
     """A shell; see the module."""
 
-    def __init__(self, files: Files, meter: Meter, variables: Variables, cwd: str, builtins: Mapping[str, Command], programs: Mapping[str, Command]) -> None:
-        self.files, self.meter, self.variables, self.cwd = files, meter, variables, cwd
+    def __init__(
+        self,
+        files: Files,
+        meter: Meter,
+        variables: Variables,
+        cwd: str,
+        builtins: Mapping[str, Command],
+        programs: Mapping[str, Command],
+    ) -> None:
+        super().__init__(files, meter, variables, cwd)
         self.builtins, self.programs = builtins, programs
         self.functions: dict[str, s.Command] = {}
-        self.arguments: list[str] = []
-        self.name = "bash"
-        self.status = 0
-        self.statuses = [0]
-        self.options: set[str] = set()
-        self.stdin, self.stdout, self.stderr = Source(), Sink(meter), Sink(meter)
-        self.extra: dict[int, Source | Sink] = {}
-        self.loops = self.calls = self.conditions = 0
-        self.random = random.Random(0)
-        self.substituted = 0
-        self.temporary = 0
-        self.expand = Expander(self)
 
-    # The host of the expander
-
-    @property
-    def no_glob(self) -> bool:
-        """Whether `set -f` is on."""
-        return "noglob" in self.options
-
-    @property
-    def no_unset(self) -> bool:
-        """Whether `set -u` is on."""
-        return "nounset" in self.options
-
-    def special(self, name: str) -> str | None:
-        """Return a special parameter."""
-        if name in ("?", "#", "$", "-", "!", "0", "PPID", "UID", "EUID", "RANDOM", "SECONDS", "EPOCHSECONDS", "LINENO", "HOSTNAME", "PIPESTATUS", "BASHPID"):
-            return {
-                "?": lambda: str(self.status), "#": lambda: str(len(self.arguments)), "$": lambda: str(PID), "BASHPID": lambda: str(PID),
-                "-": lambda: "hB", "!": lambda: "", "0": lambda: self.name, "PPID": lambda: "1", "UID": lambda: "1000", "EUID": lambda: "1000",
-                "RANDOM": lambda: str(self.random.randrange(32768)), "SECONDS": lambda: "0", "EPOCHSECONDS": lambda: str(self.files.now()),
-                "LINENO": lambda: "1", "HOSTNAME": lambda: "localhost", "PIPESTATUS": lambda: str(self.statuses[0]),
-            }[name]()  # fmt: skip
-        return None
+    # Substitutions
 
     def substitute(self, body: s.Sequence) -> str:
         """Run a command substitution and return its output."""
-        only = body.chains[0].links[0][1].commands[0] if len(body.chains) == 1 and len(body.chains[0].links) == 1 else None
-        if isinstance(only, s.Simple) and not only.words and len(only.redirects) == 1 and only.redirects[0].operator == "<":
+        only = (
+            body.chains[0].links[0][1].commands[0] if len(body.chains) == 1 and len(body.chains[0].links) == 1 else None
+        )
+        if (
+            isinstance(only, s.Simple)
+            and not only.words
+            and len(only.redirects) == 1
+            and only.redirects[0].operator == "<"
+        ):
             return to_text(self.read_file(normal(self.expand.text(only.redirects[0].target), self.cwd)))
         shell = self.subshell()
         shell.stdout = Sink(self.meter)
@@ -179,23 +127,6 @@ class Machine:
         finally:
             self.stdin = before
 
-    def complain(self, message: str) -> None:
-        """Write a message of the shell itself."""
-        self.stderr.write(f"bash: {message}\n")
-
-    def read_file(self, path: str) -> bytes:
-        """Return a file's bytes, after what is still on its way to it; counted by the meter."""
-        self.flush()
-        data = self.files.read(path)
-        self.meter.charge(len(data))
-        return data
-
-    def flush(self) -> None:
-        """Write open file outputs."""
-        for sink in (self.stdout, self.stderr, *self.extra.values()):
-            if isinstance(sink, Sink):
-                sink.close()
-
     # Lists and pipelines
 
     def sequence(self, body: s.Sequence) -> int:
@@ -256,14 +187,8 @@ class Machine:
     def command(self, command: s.Command) -> int:
         """Run one command; its exit code becomes the status."""
         self.meter.command()
-        runners: dict[type, Callable[..., int]] = {
-            s.Simple: self.simple, s.If: self.if_, s.For: self.for_, s.Count: self.count, s.While: self.while_, s.Case: self.case,
-            s.Group: lambda c: self.sequence(c.body), s.Subshell: lambda c: self.subshell().run_to_end(c.body), s.Function: self.define,
-            s.Calculation: lambda c: int(self.expand.arithmetic(c.expression) == 0), s.Condition: lambda c: int(not self.test(c)),
-            s.Redirected: self.redirected,
-        }  # fmt: skip
         try:
-            self.status = runners[type(command)](command)
+            self.status = self.run_command(command)
         except ArithmeticFault as fault:
             self.complain(str(fault))
             self.status = 1
@@ -272,15 +197,39 @@ class Machine:
             self.status = 2
         return self.status
 
+    def run_command(self, command: s.Command) -> int:
+        """Run one command by its kind."""
+        match command:
+            case s.Simple():
+                return self.simple(command)
+            case s.Redirected():
+                return self.redirected(command)
+            case s.If():
+                return self.if_(command)
+            case s.For():
+                return self.for_(command)
+            case s.Count():
+                return self.count(command)
+            case s.While():
+                return self.loop(command.body, lambda: (self.condition(command.condition) == 0) != command.until)
+            case s.Case():
+                return self.case(command)
+            case s.Group():
+                return self.sequence(command.body)
+            case s.Subshell():
+                return self.subshell().run_to_end(command.body)
+            case s.Function():
+                self.functions[command.name] = command.body
+                return 0
+            case s.Calculation():
+                return int(self.expand.arithmetic(command.expression) == 0)
+            case s.Condition():
+                return int(not self.test(command))
+
     def redirected(self, command: s.Redirected) -> int:
         """Run a compound command with redirections."""
         with self.redirection(command.redirects) as opened:
             return self.command(command.command) if opened else 1
-
-    def define(self, command: s.Function) -> int:
-        """Define a function."""
-        self.functions[command.name] = command.body
-        return 0
 
     def if_(self, command: s.If) -> int:
         """Run `if`."""
@@ -345,10 +294,6 @@ class Machine:
 
         return self.loop(command.body, goes_on)
 
-    def while_(self, command: s.While) -> int:
-        """Run `while` and `until`."""
-        return self.loop(command.body, lambda: (self.condition(command.condition) == 0) != command.until)
-
     def case(self, command: s.Case) -> int:
         """Run `case`."""
         word = self.expand.text(command.word)
@@ -400,54 +345,6 @@ class Machine:
                 else:
                     self.variables.values[name] = value
 
-    def assign(self, assignment: s.Assignment) -> None:
-        """Carry out one assignment."""
-        name, value = assignment.name, assignment.value
-        if isinstance(value, tuple):
-            return self.assign_array(name, self.array_words(value), assignment.append)
-        text = self.expand.text(value)
-        key = self.expand.key(s.Parameter(name, assignment.index)) if assignment.index else None
-        self.set(name, text, key, assignment.append)
-        if "allexport" in self.options:
-            self.variables.exported.add(name)
-        return None
-
-    def set(self, name: str, text: str, key: str | int | None = None, append: bool = False) -> None:
-        """Set a variable, or add to it; integer variables calculate."""
-        if name in self.variables.integers:
-            value = calculate(text, self.expand.read, self.expand.write)
-            old = calculate(self.variables.get(name, key) or "0", self.expand.read, self.expand.write) if append else 0
-            text, append = str(old + value), False
-        self.variables.set(name, (self.variables.get(name, key) or "") + text if append else text, key)
-        if name == "RANDOM":
-            self.random.seed(text)
-
-    def array_words(self, words: tuple[s.Word, ...]) -> list[tuple[str | None, str]]:
-        """Return the (key, value) pairs of `(a b [k]=v)`."""
-        pairs: list[tuple[str | None, str]] = []
-        for word in words:
-            first = word.parts[0] if word.parts else None
-            if isinstance(first, s.Literal) and not first.quoted and first.text.startswith("["):
-                key, equals, value = self.expand.text(word)[1:].partition("]=")
-                if equals:
-                    pairs.append((key, value))
-                    continue
-            pairs += [(None, field) for field in self.expand.fields([word])]
-        return pairs
-
-    def assign_array(self, name: str, pairs: list[tuple[str | None, str]], append: bool = False) -> None:
-        """Set a whole array from (key, value) pairs; without a key, the next number."""
-        if name in self.variables.associative:
-            old = dict(self.variables.elements(name)) if append else {}
-            self.variables.set_array(name, {str(k): v for k, v in old.items()} | {key: value for key, value in pairs if key is not None})
-            return
-        values = {int(k): v for k, v in self.variables.elements(name)} if append else {}
-        index = max(values, default=-1)
-        for key, value in pairs:
-            index = index + 1 if key is None else calculate(key, self.expand.read, self.expand.write)
-            values[index] = value
-        self.variables.set_array(name, values)
-
     def start(self, words: list[str], functions: bool = True) -> int:
         """Run a function, a builtin, a program or a script by its words."""
         name, arguments = words[0], words[1:]
@@ -455,7 +352,9 @@ class Machine:
             return self.call(name, arguments)
         if name in self.builtins:
             return self.builtins[name](self, arguments)
-        program = self.programs.get(name if "/" not in name else name.rpartition("/")[2] if name.startswith(("/bin/", "/usr/bin/")) else "")
+        program = self.programs.get(
+            name if "/" not in name else name.rpartition("/")[2] if name.startswith(("/bin/", "/usr/bin/")) else ""
+        )
         if program is not None:
             return program(self, arguments)
         return self.script(name, arguments)
@@ -482,7 +381,9 @@ class Machine:
         path = self.which(name)
         node = self.files.find(path) if path else None
         if not isinstance(node, File):
-            self.complain(f"{name}: {'Is a directory' if isinstance(node, Folder) else 'No such file or directory' if '/' in name else 'command not found'}")
+            self.complain(
+                f"{name}: {'Is a directory' if isinstance(node, Folder) else 'No such file or directory' if '/' in name else 'command not found'}"
+            )
             return 126 if isinstance(node, Folder) else 127
         if not node.mode & 0o111:
             self.complain(f"{name}: Permission denied")
@@ -500,189 +401,3 @@ class Machine:
             self.stderr.write(f"{name}: {error.msg}\n")
             return 2
         return shell.run_to_end(program)
-
-    def which(self, name: str) -> str:
-        """Return the path at which a script of that name would be found, or ""."""
-        if "/" in name:
-            return normal(name, self.cwd)
-        for folder in (self.variables.get("PATH") or "").split(":"):
-            path = normal(f"{folder or '.'}/{name}", self.cwd)
-            if name and isinstance(self.files.find(path), File):
-                return path
-        return ""
-
-    # Redirections
-
-    @contextmanager
-    def redirection(self, redirects: tuple[s.Redirect, ...]) -> Iterator[bool]:
-        """Point the streams elsewhere for a while; yields whether every file could be opened."""
-        if not redirects:
-            yield True
-            return
-        before = self.stdin, self.stdout, self.stderr, dict(self.extra)
-        opened: list[Sink] = []
-        try:
-            good = self._open_all(redirects, opened)
-            yield good
-        finally:
-            self.stdin, self.stdout, self.stderr, self.extra = before
-            for sink in opened:
-                try:
-                    sink.close()
-                except OSError as error:
-                    self.complain(f"write error: {error.strerror}")
-                    self.status = 1
-
-    def keep_redirections(self, redirects: tuple[s.Redirect, ...]) -> int:
-        """Point the streams elsewhere for good (`exec > file`)."""
-        return int(not self._open_all(redirects, []))
-
-    def _open_all(self, redirects: tuple[s.Redirect, ...], opened: list[Sink]) -> bool:
-        try:
-            for redirect in redirects:
-                self._open(redirect, opened)
-        except RedirectFault as fault:
-            self.complain(str(fault))
-            return False
-        return True
-
-    def _open(self, redirect: s.Redirect, opened: list[Sink]) -> None:
-        operator, fd = redirect.operator, redirect.fd
-        if operator in ("<<", "<<<"):
-            text = self.expand.text(redirect.target)
-            self._point(fd, Source(text + ("\n" if operator == "<<<" else "")))
-            return
-        fields = self.expand.fields([redirect.target])
-        if len(fields) != 1:
-            raise RedirectFault(f"{self.expand.text(redirect.target)}: ambiguous redirect")
-        text = fields[0]
-        if operator in ("<&", ">&"):
-            self._duplicate(fd, text)
-        elif not text:
-            raise RedirectFault(": No such file or directory")
-        else:
-            stream = self._file(text, operator)
-            if isinstance(stream, Sink) and stream not in (self.stdout, self.stderr):
-                opened.append(stream)
-            self._point(fd, stream)
-
-    def _file(self, text: str, operator: str) -> Source | Sink:
-        if text in ("/dev/stdout", "/dev/stderr", "/dev/stdin"):
-            return {"/dev/stdout": self.stdout, "/dev/stderr": self.stderr, "/dev/stdin": self.stdin}[text]
-        path = normal(text, self.cwd) + ("/" if text.endswith("/") else "")
-        try:
-            if operator == "<":
-                return Source(to_text(self.read_file(path)))
-            self.flush()
-            node = self.files.find(path)
-            if operator == ">" and "noclobber" in self.options and isinstance(node, File) and not node.device:
-                raise RedirectFault(f"{text}: cannot overwrite existing file")
-            self.files.write(path, b"", append=operator in (">>", "<>"))
-        except OSError as error:
-            raise RedirectFault(f"{text}: {error.strerror}") from None
-        return Null(self.meter) if isinstance(node, File) and node.device else FileSink(self.meter, self.files, path)
-
-    def _duplicate(self, fd: int, text: str) -> None:
-        if text == "-":
-            self._point(fd, Source() if fd == 0 else Null(self.meter))
-            return
-        number = int(text.rstrip("-")) if text.rstrip("-").isdigit() and len(text) < 4 else -1
-        stream = {0: self.stdin, 1: self.stdout, 2: self.stderr, **self.extra}.get(number)
-        if stream is None:
-            raise RedirectFault(f"{text}: {'Bad file descriptor' if number >= 0 else 'ambiguous redirect'}")
-        self._point(fd, stream)
-
-    def _point(self, fd: int, stream: Source | Sink) -> None:
-        if fd == 0 and isinstance(stream, Source):
-            self.stdin = stream
-        elif fd == 1 and isinstance(stream, Sink):
-            self.stdout = stream
-        elif fd == 2 and isinstance(stream, Sink):
-            self.stderr = stream
-        elif fd > 2:
-            self.extra[fd] = stream
-        else:
-            raise RedirectFault(f"{fd}: Bad file descriptor")
-
-    # Tests
-
-    def test(self, condition: s.Condition) -> bool:
-        """Evaluate `[[ ... ]]`."""
-        operator, operands = condition.operator, condition.operands
-        if operator in ("&&", "||", "!"):
-            first = isinstance(operands[0], s.Condition) and self.test(operands[0])
-            if operator == "!":
-                return not first
-            if first == (operator == "||"):
-                return first
-            return isinstance(operands[1], s.Condition) and self.test(operands[1])
-        words = [w for w in operands if isinstance(w, s.Word)]
-        left = self.expand.text(words[0])
-        if operator == "":
-            return left != ""
-        if len(words) == 1:
-            return self.unary_test(operator, left)
-        if operator in ("=", "==", "!="):
-            return bool(glob(self.expand.pattern(words[1])).fullmatch(left)) == (operator != "!=")
-        if operator == "=~":
-            return self.match(left, self.expand.regex(words[1]))
-        right = self.expand.text(words[1])
-        if operator in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge"):
-            left, right = (str(calculate(t, self.expand.read, self.expand.write)) for t in (left, right))
-        return self.binary_test(operator, left, right)
-
-    def match(self, text: str, pattern: str) -> bool:
-        """Match a regular expression; its groups become BASH_REMATCH."""
-        found = posix(pattern, extended=True).search(text)
-        groups = [found.whole(), *(g or "" for g in found.groups())] if found else []
-        self.variables.set_array("BASH_REMATCH", dict(enumerate(groups)))
-        return found is not None
-
-    def unary_test(self, operator: str, operand: str) -> bool:
-        """Evaluate `-f file` and its like."""
-        if operator in ("-z", "-n"):
-            return (operand == "") == (operator == "-z")
-        if operator == "-v":
-            name, _, key = operand.rstrip("]").partition("[")
-            return self.variables.get(name, (int(key) if key.isdigit() else key) if key else None) is not None
-        if operator == "-o":
-            return operand in self.options
-        if operator == "-t":
-            return False
-        self.flush()
-        node = self.files.find(normal(operand, self.cwd), follow=operator not in ("-L", "-h")) if operand else None
-        if node is None:
-            return False
-        if operator in ("-x", "-r", "-w"):
-            return operator != "-x" or isinstance(node, Folder) or bool(node.mode & 0o111)
-        return {
-            "-e": True, "-a": True, "-f": isinstance(node, File) and not node.device, "-d": isinstance(node, Folder),
-            "-s": not isinstance(node, File) or len(node.data) > 0, "-L": not isinstance(node, File | Folder), "-h": not isinstance(node, File | Folder),
-            "-c": isinstance(node, File) and node.device, "-O": True, "-G": True, "-N": False,
-        }.get(operator, False)  # fmt: skip
-
-    def binary_test(self, operator: str, left: str, right: str) -> bool:
-        """Evaluate `a -lt b` and its like.
-
-        Raises:
-            ArithmeticFault: If a number is none.
-        """
-        if operator in ("=", "==", "!=", "<", ">"):
-            return {"=": left == right, "==": left == right, "!=": left != right, "<": left < right, ">": left > right}[operator]
-        if operator in ("-nt", "-ot", "-ef"):
-            one, two = (self.files.find(normal(t, self.cwd)) for t in (left, right))
-            if operator == "-ef":
-                return one is not None and one is two
-            times = (one.mtime if one else -1, two.mtime if two else -1)
-            return times[0] > times[1] if operator == "-nt" else times[0] < times[1]
-        values: list[int] = []
-        for text in (left, right):
-            stripped = text.strip()
-            if not stripped.lstrip("+-").isdigit() or len(stripped) > 40:
-                raise ArithmeticFault(f"[: {text[:40]}: integer expression expected")
-            values.append(int(stripped))
-        a, b = values
-        return {"-eq": a == b, "-ne": a != b, "-lt": a < b, "-le": a <= b, "-gt": a > b, "-ge": a >= b}[operator]
-
-
-__all__ = ["Jump", "Leave", "Machine", "Return", "Stopped"]

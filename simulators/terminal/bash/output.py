@@ -6,12 +6,38 @@ import re
 
 from ..meter import MAX_OUTPUT, Stopped
 from .arithmetic import ArithmeticFault, calculate
-from .builtins import builtin, fault
 from .machine import Machine
+from .registry import BUILTINS, builtin, fault
 from .words import unescape
 
 DIRECTIVE = re.compile(r"%([-+ 0#']*)(\*|\d{1,9})?(?:\.(\*|\d{0,9}))?([a-zA-Z%])|%(\(([^)]*)\)T)")
-UNARY = {"-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-o", "-p", "-r", "-s", "-S", "-t", "-u", "-v", "-w", "-x", "-z", "-G", "-N", "-O"}
+UNARY = {
+    "-a",
+    "-b",
+    "-c",
+    "-d",
+    "-e",
+    "-f",
+    "-g",
+    "-h",
+    "-k",
+    "-L",
+    "-n",
+    "-o",
+    "-p",
+    "-r",
+    "-s",
+    "-S",
+    "-t",
+    "-u",
+    "-v",
+    "-w",
+    "-x",
+    "-z",
+    "-G",
+    "-N",
+    "-O",
+}
 BINARY = {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}
 
 
@@ -73,8 +99,6 @@ class _Printer:
         out: list[str] = []
         at = 0
         for match in DIRECTIVE.finditer(self.form):
-            if self.form[:  match.start()].endswith("\\") and not self.form[: match.start()].endswith("\\\\") and False:
-                continue
             out += [unescape(self.form[at : match.start()]), self.directive(match)]
             at = match.end()
             if self.stopped:
@@ -110,7 +134,13 @@ class _Printer:
                 text, stop, _ = text.partition("\\c")
                 text, self.stopped = unescape(text, octal_zero=True), bool(stop)
             elif kind == "q":
-                text = text if re.fullmatch(r"[\w@%+=:,./-]+", text) else "''" if not text else re.sub(r"([^\w@%+=:,./-])", r"\\\1", text)
+                text = (
+                    text
+                    if re.fullmatch(r"[\w@%+=:,./-]+", text)
+                    else "''"
+                    if not text
+                    else re.sub(r"([^\w@%+=:,./-])", r"\\\1", text)
+                )
             elif kind == "c":
                 text = text[:1]
             return f"%{flags.translate({ord(c): None for c in '0+ #'})}{width}{dot}s" % text
@@ -118,7 +148,9 @@ class _Printer:
             value = self.integer(self.word())
             if kind in "ouxX":
                 value %= 1 << 64
-            text = f"%{flags if dot == '' else flags.replace('0', '')}{width}{dot}{'d' if kind in 'iu' else kind}" % value
+            text = (
+                f"%{flags if dot == '' else flags.replace('0', '')}{width}{dot}{'d' if kind in 'iu' else kind}" % value
+            )
             return re.sub(r"0o", "0", text)
         if kind in "fFeEgG":
             return f"%{flags}{width}{dot}{kind}" % self.real(self.word())
@@ -155,12 +187,6 @@ class _Printer:
         self.code = 1
 
 
-@builtin("test", "[")
-def test(sh: Machine, args: list[str]) -> int:
-    """Not reached: see `tester`."""
-    return 0
-
-
 def tester(bracket: bool):  # noqa: ANN201
     """Return `[` or `test`."""
 
@@ -194,7 +220,9 @@ class _Test:
             return self.sh.binary_test(self.words[1], self.words[0], self.words[2])
         value = self.either()
         if self.i < len(self.words):
-            raise ValueError("too many arguments" if len(self.words) > 3 else f"{self.words[1]}: binary operator expected")
+            raise ValueError(
+                "too many arguments" if len(self.words) > 3 else f"{self.words[1]}: binary operator expected"
+            )
         return value
 
     def peek(self, offset: int = 0) -> str:
@@ -237,7 +265,5 @@ class _Test:
         self.i += 1
         return word != ""
 
-
-from .builtins import BUILTINS  # noqa: E402
 
 BUILTINS["test"], BUILTINS["["] = tester(False), tester(True)

@@ -12,7 +12,21 @@ META = " \t\n;&|<>()"
 SPECIAL = "@*#?-$!0123456789"
 PARAMETER = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?\-$!]", re.ASCII)
 OPERATOR = re.compile(r":[-=+?]|##|%%|//|/#|/%|\^\^|,,|[-=+?#%/^,:@]")
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}
+ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "?": "?",
+}
 NUMERIC = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})")
 
 
@@ -182,7 +196,9 @@ class WordReader(ABC):
             if level == 0 and char in " \t\n":
                 break
             level += (char in "([") - (char in ")]")
-            if char in "'\"$`" and not (char == "$" and not re.match(r"[\w{(]", self.text[self.pos + 1 : self.pos + 2] or " ")):
+            if char in "'\"$`" and not (
+                char == "$" and not re.match(r"[\w{(]", self.text[self.pos + 1 : self.pos + 2] or " ")
+            ):
                 self.quoted(char, plain, parts)
             else:
                 take = 2 if char == "\\" else 1
@@ -262,7 +278,13 @@ class WordReader(ABC):
     def dollar_starts(self, in_quotes: bool = False) -> bool:
         """Tell whether the `$` here begins something."""
         after = self.text[self.pos + 1 : self.pos + 2]
-        return bool(after) and (after in "({" or after in SPECIAL or after == "_" or (after.isascii() and after.isalpha()) or (not in_quotes and after in "'\""))
+        return bool(after) and (
+            after in "({"
+            or after in SPECIAL
+            or after == "_"
+            or (after.isascii() and after.isalpha())
+            or (not in_quotes and after in "'\"")
+        )
 
     def dollar(self, quoted: bool) -> s.Part:
         """Read what a `$` begins."""
@@ -367,7 +389,7 @@ class WordReader(ABC):
         plain: list[str] = []
         while not self.at_end() and self.peek() not in stops:
             char = self.text[self.pos]
-            if char in "\\\"$`" or (char == "'" and not quoted):
+            if char in '\\"$`' or (char == "'" and not quoted):
                 self.quoted(char, plain, parts)
             else:
                 plain.append(char)

@@ -5,4 +5,18 @@ from __future__ import annotations
 from . import awk, compare, dates, find, folders, grep, sed, sorting, sums, system, tables, texts
 from .base import PROGRAMS
 
-__all__ = ["PROGRAMS", "awk", "compare", "dates", "find", "folders", "grep", "sed", "sorting", "sums", "system", "tables", "texts"]
+__all__ = [
+    "PROGRAMS",
+    "awk",
+    "compare",
+    "dates",
+    "find",
+    "folders",
+    "grep",
+    "sed",
+    "sorting",
+    "sums",
+    "system",
+    "tables",
+    "texts",
+]

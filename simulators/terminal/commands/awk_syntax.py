@@ -17,7 +17,28 @@ TOKEN = re.compile(
     r"|(?P<op>\*\*=|\*\*|&&|\|\||\+\+|--|[-+*/%^!<>=]=|!~|>>|[-+*/%^!<>=~?:,;(){}\[\]$|])",
     re.ASCII,
 )
-KEYWORDS = {"BEGIN", "END", "function", "func", "if", "else", "while", "for", "do", "break", "continue", "next", "nextfile", "exit", "return", "delete", "in", "getline", "print", "printf"}
+KEYWORDS = {
+    "BEGIN",
+    "END",
+    "function",
+    "func",
+    "if",
+    "else",
+    "while",
+    "for",
+    "do",
+    "break",
+    "continue",
+    "next",
+    "nextfile",
+    "exit",
+    "return",
+    "delete",
+    "in",
+    "getline",
+    "print",
+    "printf",
+}
 FUNCTIONS = {"length", "substr", "index", "split", "sub", "gsub", "match", "sprintf", "sin", "cos", "atan2", "exp", "log", "sqrt", "int", "rand", "srand", "tolower", "toupper", "system", "close", "fflush", "systime", "strftime", "gensub", "and", "or", "xor", "lshift", "rshift", "compl", "asort", "asorti", "mktime"}  # fmt: skip
 Tree = tuple[Any, ...]
 MAX_DEPTH = 60
@@ -50,9 +71,15 @@ class AwkParser:
     def _regex_at(self, at: int) -> re.Match[str] | None:
         """A slash begins a pattern where no operand stands before it."""
         before = self.tokens[-1] if self.tokens else ("op", "")
-        if self.text[at] != "/" or before[0] in ("number", "string", "name", "regex") or before[1] in (")", "]", "$", "++", "--"):
+        if (
+            self.text[at] != "/"
+            or before[0] in ("number", "string", "name", "regex")
+            or before[1] in (")", "]", "$", "++", "--")
+        ):
             return None
-        return re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:\[:\w+:\]|[^\]\n])*\])+/|/(?:[^/\\\n]|\\.)*/").match(self.text, at)
+        return re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:\[:\w+:\]|[^\]\n])*\])+/|/(?:[^/\\\n]|\\.)*/").match(
+            self.text, at
+        )
 
     # Tokens
 
@@ -202,7 +229,12 @@ class AwkParser:
 
     def for_(self) -> Tree:
         self.expect("(")
-        if self.kind() == "name" and self.peek(1) == "in" and self.tokens[self.i + 2][0] == "name" and self.peek(3) == ")":
+        if (
+            self.kind() == "name"
+            and self.peek(1) == "in"
+            and self.tokens[self.i + 2][0] == "name"
+            and self.peek(3) == ")"
+        ):
             name, array = self.tokens[self.i][1], self.tokens[self.i + 2][1]
             self.i += 4
             return ("each", name, array, self.body())
@@ -334,7 +366,11 @@ class AwkParser:
 
     def concatenation(self) -> Tree:
         left = self.sum()
-        while self.kind() in ("number", "string", "name", "call", "regex") or self.peek() in ("$", "!", "(", "-", "+", "++", "--") and self._starts_operand():
+        while (
+            self.kind() in ("number", "string", "name", "call", "regex")
+            or self.peek() in ("$", "!", "(", "-", "+", "++", "--")
+            and self._starts_operand()
+        ):
             if self.peek() == "in":
                 break
             left = ("concat", left, self.sum())
@@ -407,7 +443,11 @@ class AwkParser:
         if text == "-" or text == "+":
             return ("neg" if text == "-" else "pos", self.unary())
         if text == "getline":
-            return ("getline", self.primary() if self.kind() == "name" else None, self.primary() if self.accept("<") else None)
+            return (
+                "getline",
+                self.primary() if self.kind() == "name" else None,
+                self.primary() if self.accept("<") else None,
+            )
         raise Usage(f"syntax error at or near {text[:40] or 'end of file'}")
 
     def postfix_operand(self) -> Tree:

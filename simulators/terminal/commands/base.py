@@ -123,7 +123,9 @@ def lines(text: str) -> list[str]:
 Program = Callable[[Run], int | None]
 
 
-def program(*names: str, short: str = "", long: tuple[str, ...] = (), misuse: int = 1, raw: bool = False, early: bool = False) -> Callable[[Program], Program]:
+def program(
+    *names: str, short: str = "", long: tuple[str, ...] = (), misuse: int = 1, raw: bool = False, early: bool = False
+) -> Callable[[Program], Program]:
     """Register a program.
 
     Args:
@@ -143,7 +145,9 @@ def program(*names: str, short: str = "", long: tuple[str, ...] = (), misuse: in
     return register
 
 
-def _command(function: Program, name: str, short: str, long: tuple[str, ...], misuse: int, raw: bool, early: bool) -> Command:
+def _command(
+    function: Program, name: str, short: str, long: tuple[str, ...], misuse: int, raw: bool, early: bool
+) -> Command:
     def command(sh: Machine, args: list[str]) -> int:
         run = Run(sh, name, args)
         try:
@@ -166,5 +170,9 @@ def misused(problem: getopt.GetoptError) -> str:
     """Return GNU's words for a wrong option."""
     option, text = problem.opt, problem.msg
     if "requires argument" in text:
-        return f"option requires an argument -- '{option}'" if len(option) == 1 else f"option '--{option}' requires an argument"
+        return (
+            f"option requires an argument -- '{option}'"
+            if len(option) == 1
+            else f"option '--{option}' requires an argument"
+        )
     return f"invalid option -- '{option}'" if len(option) == 1 else f"unrecognized option '--{option}'"

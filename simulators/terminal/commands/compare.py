@@ -68,7 +68,13 @@ def _walked_back(a: list[str], b: list[str], history: list[dict[int, int]]) -> l
 
 def span(first: int, last: int, comma: str = ",") -> str:
     """Return a range of line numbers as diff writes it."""
-    return str(last) if last - first <= 1 and last > first else f"{first}" if first == last else f"{first + 1}{comma}{last}"
+    return (
+        str(last)
+        if last - first <= 1 and last > first
+        else f"{first}"
+        if first == last
+        else f"{first + 1}{comma}{last}"
+    )
 
 
 def normal_form(a: list[str], b: list[str], found: list[Hunk]) -> Iterator[str]:
@@ -112,7 +118,22 @@ def _unified_span(first: int, last: int) -> str:
     return f"{first + 1}" if last - first == 1 else f"{first if first == last else first + 1},{last - first}"
 
 
-@program("diff", short="uqrwbBiNsU:acy", long=("unified", "brief", "recursive", "ignore-all-space", "ignore-case", "new-file", "report-identical-files", "label=", "color="), misuse=2)
+@program(
+    "diff",
+    short="uqrwbBiNsU:acy",
+    long=(
+        "unified",
+        "brief",
+        "recursive",
+        "ignore-all-space",
+        "ignore-case",
+        "new-file",
+        "report-identical-files",
+        "label=",
+        "color=",
+    ),
+    misuse=2,
+)
 def diff(run: Run) -> int:
     """Compare files or folders line by line."""
     if len(run.args) != 2:
@@ -149,7 +170,10 @@ def _report(run: Run, left: str, right: str, first: str, second: str) -> int:
     if run.has("q", "brief"):
         run.out(f"Files {left} and {right} differ\n")
     elif run.has("u", "unified", "U"):
-        names = [*run.all("label"), *[f"{n}\t1970-01-01 00:00:00.000000000 +0000" for n in (left, right)][len(run.all("label")) :]]
+        names = [
+            *run.all("label"),
+            *[f"{n}\t1970-01-01 00:00:00.000000000 +0000" for n in (left, right)][len(run.all("label")) :],
+        ]
         run.out(f"--- {names[0]}\n+++ {names[1]}\n" + "".join(unified(a, b, found, run.number("U", default=3))))
     else:
         run.out("".join(normal_form(a, b, found)))
@@ -206,5 +230,3 @@ def cmp(run: Run) -> int:
         else:
             run.out(f"{run.args[0]} {run.args[1]} differ: char {place + 1}, line {a[:place].count(10) + 1}\n")
     return 1
-
-

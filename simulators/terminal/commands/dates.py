@@ -7,10 +7,42 @@ from datetime import UTC, datetime, timedelta
 
 from .base import Run, program
 
-UNITS = {"sec": 1, "second": 1, "min": 60, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "fortnight": 1209600}
-MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+UNITS = {
+    "sec": 1,
+    "second": 1,
+    "min": 60,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86400,
+    "week": 604800,
+    "fortnight": 1209600,
+}
+MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-SHORT = {"F": "%Y-%m-%d", "T": "%H:%M:%S", "D": "%m/%d/%y", "R": "%H:%M", "c": "%a %b %e %H:%M:%S %Y", "x": "%m/%d/%y", "X": "%H:%M:%S", "r": "%I:%M:%S %p", "h": "%b"}
+SHORT = {
+    "F": "%Y-%m-%d",
+    "T": "%H:%M:%S",
+    "D": "%m/%d/%y",
+    "R": "%H:%M",
+    "c": "%a %b %e %H:%M:%S %Y",
+    "x": "%m/%d/%y",
+    "X": "%H:%M:%S",
+    "r": "%I:%M:%S %p",
+    "h": "%b",
+}
 
 
 def formatted(form: str, seconds: int) -> str:
@@ -44,13 +76,21 @@ def moment(text: str, now: int) -> int | None:
     if re.fullmatch(r"@-?\d{1,12}(\.\d+)?", text):
         return int(float(text[1:]))
     when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=now)
-    absolute = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})|(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})(\d{2})(\d{2})(?!\d)").search(text)
+    absolute = re.compile(
+        r"(\d{4})-(\d{1,2})-(\d{1,2})|(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})(\d{2})(\d{2})(?!\d)"
+    ).search(text)
     clock = re.compile(r"(?:t|\b)(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(am|pm)?").search(text)
     named = re.compile(r"\b(\d{1,2})\s+([a-z]{3,9})\s+(\d{4})|\b([a-z]{3,9})\s+(\d{1,2}),?\s+(\d{4})").search(text)
     rest = text
     try:
         if absolute:
-            y, m, d = (absolute[1], absolute[2], absolute[3]) if absolute[1] else (absolute[6], absolute[4], absolute[5]) if absolute[6] else (absolute[7], absolute[8], absolute[9])
+            y, m, d = (
+                (absolute[1], absolute[2], absolute[3])
+                if absolute[1]
+                else (absolute[6], absolute[4], absolute[5])
+                if absolute[6]
+                else (absolute[7], absolute[8], absolute[9])
+            )
             when = when.replace(year=int(y), month=int(m), day=int(d), hour=0, minute=0, second=0)
             rest = rest.replace(absolute[0], " ")
         elif named:
@@ -88,7 +128,9 @@ def _shifted(when: datetime, rest: str) -> int | None:
             when += timedelta(seconds=sign * UNITS[unit] * (1 if count is None else count))
             count = None
         elif unit in ("month", "year"):
-            months = when.year * 12 + when.month - 1 + sign * (1 if count is None else count) * (12 if unit == "year" else 1)
+            months = (
+                when.year * 12 + when.month - 1 + sign * (1 if count is None else count) * (12 if unit == "year" else 1)
+            )
             when = when.replace(day=1, year=months // 12, month=months % 12 + 1) + timedelta(days=when.day - 1)
             count = None
         else:
@@ -110,7 +152,13 @@ def date(run: Run) -> int | None:
     if reference is not None:
         seconds = run.sh.files.get(run.path(reference)).mtime
     form = next((a[1:] for a in run.args if a.startswith("+")), None)
-    default = "%Y-%m-%d" if run.has("iso-8601") else "%a, %d %b %Y %H:%M:%S +0000" if run.has("R", "rfc-email") else "%a %b %e %H:%M:%S UTC %Y"
+    default = (
+        "%Y-%m-%d"
+        if run.has("iso-8601")
+        else "%a, %d %b %Y %H:%M:%S +0000"
+        if run.has("R", "rfc-email")
+        else "%a %b %e %H:%M:%S UTC %Y"
+    )
     run.out(formatted(default if form is None else form, seconds) + "\n")
     return None
 

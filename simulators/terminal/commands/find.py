@@ -10,8 +10,8 @@ from ..files import File, Folder, Link, Node, normal
 from ..patterns import PatternError, glob, posix
 from ..streams import Source
 from .base import Run, Usage, program
-from .folders import permissions, size
 from .dates import formatted
+from .folders import permissions, size
 
 Test = Callable[[str, Node], bool]
 SIZE = re.compile(r"([+-]?)(\d{1,12})([cwbkMG]?)")
@@ -141,9 +141,14 @@ class _Find:
             return lambda path, node: True
         if name == "-type":
             kinds = self.word()
-            return lambda path, node: ("d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "c" if node.device else "f") in kinds.split(",")
+            return lambda path, node: (
+                ("d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "c" if node.device else "f")
+                in kinds.split(",")
+            )
         if name == "-empty":
-            return lambda path, node: not node.entries if isinstance(node, Folder) else isinstance(node, File) and not node.data
+            return lambda path, node: (
+                not node.entries if isinstance(node, Folder) else isinstance(node, File) and not node.data
+            )
         if name in ("-size", "-mtime", "-mmin", "-newer", "-perm"):
             return self.measured(name, self.word())
         return self.action(name)
@@ -174,7 +179,13 @@ class _Find:
             if not re.fullmatch(r"[-/]?[0-7]{1,4}", text):
                 raise Usage(f"invalid mode '{text[:40]}'")
             mode = int(text.lstrip("-/"), 8)
-            return lambda path, node: node.mode & mode == mode if text[0] == "-" else bool(node.mode & mode) if text[0] == "/" else node.mode == mode
+            return lambda path, node: (
+                node.mode & mode == mode
+                if text[0] == "-"
+                else bool(node.mode & mode)
+                if text[0] == "/"
+                else node.mode == mode
+            )
         match = SIZE.fullmatch(text)
         if not match:
             raise Usage(f"invalid argument `{text[:40]}' to `{name}'")
@@ -183,14 +194,27 @@ class _Find:
 
         def test(path: str, node: Node) -> bool:
             scale = SCALE[match[3]]
-            have = -(-size(node) // scale) if name == "-size" else (now - node.mtime) // (86400 if name == "-mtime" else 60)
+            have = (
+                -(-size(node) // scale)
+                if name == "-size"
+                else (now - node.mtime) // (86400 if name == "-mtime" else 60)
+            )
             return have > value if sign == "+" else have < value if sign == "-" else have == value
 
         return test
 
     def action(self, name: str) -> Test:
         """Return the function of an action."""
-        simple: dict[str, Test] = {"-true": lambda path, node: True, "-false": lambda path, node: False, "-print": lambda path, node: self.write(path + "\n"), "-print0": lambda path, node: self.write(path + "\0"), "-delete": self.delete, "-prune": self.prune, "-depth": lambda path, node: True, "-ls": lambda path, node: self.write(f"{permissions(node)} {size(node)} {path}\n")}
+        simple: dict[str, Test] = {
+            "-true": lambda path, node: True,
+            "-false": lambda path, node: False,
+            "-print": lambda path, node: self.write(path + "\n"),
+            "-print0": lambda path, node: self.write(path + "\0"),
+            "-delete": self.delete,
+            "-prune": self.prune,
+            "-depth": lambda path, node: True,
+            "-ls": lambda path, node: self.write(f"{permissions(node)} {size(node)} {path}\n"),
+        }
         if name not in simple and name not in ("-exec", "-execdir", "-ok", "-printf"):
             raise Usage(f"unknown predicate `{name}'")
         self.acts = self.acts or name not in ("-true", "-false", "-prune", "-depth")
@@ -207,7 +231,21 @@ class _Find:
 
         def act(path: str, node: Node) -> bool:
             kind = "d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "f"
-            values = {"p": path, "f": path.rpartition("/")[2], "h": path.rpartition("/")[0], "s": str(size(node)), "y": kind, "m": f"{node.mode:o}", "M": permissions(node), "P": path.partition("/")[2], "d": str(path.count("/")), "t": formatted("%c", node.mtime), "%": "%", "u": "user", "g": "user"}
+            values = {
+                "p": path,
+                "f": path.rpartition("/")[2],
+                "h": path.rpartition("/")[0],
+                "s": str(size(node)),
+                "y": kind,
+                "m": f"{node.mode:o}",
+                "M": permissions(node),
+                "P": path.partition("/")[2],
+                "d": str(path.count("/")),
+                "t": formatted("%c", node.mtime),
+                "%": "%",
+                "u": "user",
+                "g": "user",
+            }
             return self.write(re.sub(r"%([a-zA-Z%])", lambda m: values.get(m[1], m[0]), form))
 
         return act
@@ -231,7 +269,11 @@ class _Find:
     def executed(self, name: str) -> Test:
         """Return the action `-exec`."""
         command: list[str] = []
-        while self.i < len(self.words) and self.words[self.i] != ";" and not (self.words[self.i] == "+" and command[-1:] == ["{}"]):
+        while (
+            self.i < len(self.words)
+            and self.words[self.i] != ";"
+            and not (self.words[self.i] == "+" and command[-1:] == ["{}"])
+        ):
             command.append(self.words[self.i])
             self.i += 1
         if self.i >= len(self.words) or not command:
@@ -254,7 +296,22 @@ class _Find:
         return act
 
 
-@program("xargs", short="0n:I:L:d:rtP:ia:s:x", long=("null", "max-args=", "replace=", "delimiter=", "no-run-if-empty", "verbose", "max-procs=", "max-lines=", "arg-file="), early=True)
+@program(
+    "xargs",
+    short="0n:I:L:d:rtP:ia:s:x",
+    long=(
+        "null",
+        "max-args=",
+        "replace=",
+        "delimiter=",
+        "no-run-if-empty",
+        "verbose",
+        "max-procs=",
+        "max-lines=",
+        "arg-file=",
+    ),
+    early=True,
+)
 def xargs(run: Run) -> int:
     """Build commands from standard input."""
     items = _items(run)

@@ -25,7 +25,23 @@ def size(node: Node) -> int:
     return len(node.data) if isinstance(node, File) else len(node.target) if isinstance(node, Link) else 4096
 
 
-@program("ls", "dir", short="1aAldrtSRhFpinsgoC", long=("all", "almost-all", "directory", "reverse", "recursive", "human-readable", "classify", "color=", "full-time"), misuse=2)
+@program(
+    "ls",
+    "dir",
+    short="1aAldrtSRhFpinsgoC",
+    long=(
+        "all",
+        "almost-all",
+        "directory",
+        "reverse",
+        "recursive",
+        "human-readable",
+        "classify",
+        "color=",
+        "full-time",
+    ),
+    misuse=2,
+)
 def ls(run: Run) -> None:
     """List folders."""
     plain: list[tuple[str, Node]] = []
@@ -80,7 +96,15 @@ def _show(run: Run, entries: list[tuple[str, Node]]) -> None:
     width = max((len(_size(run, n)) for _, n in entries), default=1)
     links = max((len(str(_links(n))) for _, n in entries), default=1)
     for name, node in entries:
-        mark = "/" if isinstance(node, Folder) and run.has("F", "p", "classify") else "*" if run.has("F", "classify") and isinstance(node, File) and node.mode & 0o111 else "@" if run.has("F", "classify") and isinstance(node, Link) and not run.has("l") else ""
+        mark = (
+            "/"
+            if isinstance(node, Folder) and run.has("F", "p", "classify")
+            else "*"
+            if run.has("F", "classify") and isinstance(node, File) and node.mode & 0o111
+            else "@"
+            if run.has("F", "classify") and isinstance(node, Link) and not run.has("l")
+            else ""
+        )
         arrow = f" -> {node.target}" if isinstance(node, Link) and run.has("l") else ""
         head = ""
         if run.has("l", "g", "o", "n"):
@@ -121,13 +145,29 @@ def targets(run: Run) -> Iterator[tuple[str, str]]:
     goal = into if into is not None else run.args[-1]
     folder = isinstance(run.sh.files.find(run.path(goal)), Folder) and not run.has("T")
     if len(sources) > 1 and not folder:
-        raise Usage(f"target '{goal}': {'Not a directory' if run.sh.files.find(run.path(goal)) else 'No such file or directory'}")
+        raise Usage(
+            f"target '{goal}': {'Not a directory' if run.sh.files.find(run.path(goal)) else 'No such file or directory'}"
+        )
     for source in sources:
         base = source.rstrip("/").rpartition("/")[2]
         yield source, f"{goal.rstrip('/') or '/'}/{base}" if folder and base not in ("", ".", "..") else goal
 
 
-@program("cp", short="rRafipnvut:TLPd", long=("recursive", "archive", "force", "no-clobber", "preserve", "verbose", "target-directory=", "update", "no-target-directory"))
+@program(
+    "cp",
+    short="rRafipnvut:TLPd",
+    long=(
+        "recursive",
+        "archive",
+        "force",
+        "no-clobber",
+        "preserve",
+        "verbose",
+        "target-directory=",
+        "update",
+        "no-target-directory",
+    ),
+)
 def cp(run: Run) -> None:
     """Copy files and folders."""
     files = run.sh.files
@@ -164,7 +204,9 @@ def _copy(run: Run, node: Node, source: str, goal: str) -> None:
     try:
         run.sh.files.copy(run.path(source), run.path(goal))
     except OSError as problem:
-        run.error(f"cannot create {'directory' if isinstance(node, Folder) else 'regular file'} '{goal}': {problem.strerror}")
+        run.error(
+            f"cannot create {'directory' if isinstance(node, Folder) else 'regular file'} '{goal}': {problem.strerror}"
+        )
         return
     if run.has("v", "verbose"):
         run.out(f"'{source}' -> '{goal}'\n")
@@ -184,7 +226,9 @@ def mv(run: Run) -> None:
             try:
                 run.sh.files.rename(run.path(source), run.path(goal))
             except OSError as problem:
-                run.error(f"cannot move '{source}' to {f'a subdirectory of itself, {goal!r}' if problem.errno == 22 else f'{goal!r}: {problem.strerror}'}")
+                run.error(
+                    f"cannot move '{source}' to {f'a subdirectory of itself, {goal!r}' if problem.errno == 22 else f'{goal!r}: {problem.strerror}'}"
+                )
                 continue
             if run.has("v", "verbose"):
                 run.out(f"renamed '{source}' -> '{goal}'\n")
@@ -286,7 +330,9 @@ def ln(run: Run) -> None:
         path = run.path(name)
         if run.sh.files.find(path, follow=False) is not None:
             if not run.has("f", "force"):
-                run.error(f"failed to create {'symbolic' if run.has('s', 'symbolic') else 'hard'} link '{name}': File exists")
+                run.error(
+                    f"failed to create {'symbolic' if run.has('s', 'symbolic') else 'hard'} link '{name}': File exists"
+                )
                 continue
             run.sh.files.remove(path)
         if run.has("s", "symbolic"):
@@ -346,7 +392,13 @@ def changed(spec: str, mode: int, folder: bool) -> int | None:
             bits = sum({"r": 4, "w": 2, "x": 1, "X": 1 if folder or mode & 0o111 else 0}[c] for c in set(letters))
             for each in who:
                 shift = {"u": 6, "g": 3, "o": 0}[each]
-                mode = mode & ~(7 << shift) | bits << shift if sign == "=" else mode | bits << shift if sign == "+" else mode & ~(bits << shift)
+                mode = (
+                    mode & ~(7 << shift) | bits << shift
+                    if sign == "="
+                    else mode | bits << shift
+                    if sign == "+"
+                    else mode & ~(bits << shift)
+                )
     return mode
 
 
@@ -358,13 +410,51 @@ def stat(run: Run) -> None:
         if node is None:
             run.error(f"cannot statx '{name}': No such file or directory")
             continue
-        words = "directory" if isinstance(node, Folder) else "symbolic link" if isinstance(node, Link) else "regular empty file" if not node.data else "regular file"
-        facts = {"n": name, "N": f"'{name}'", "s": str(size(node)), "a": f"{node.mode:o}", "A": permissions(node), "F": words, "U": "user", "G": "user", "u": "1000", "g": "1000", "h": str(_links(node)), "Y": str(node.mtime), "X": str(node.mtime), "Z": str(node.mtime), "W": "0", "y": formatted("%Y-%m-%d %H:%M:%S.000000000 +0000", node.mtime), "i": "1", "b": "8", "B": "512", "%": "%"}
+        words = (
+            "directory"
+            if isinstance(node, Folder)
+            else "symbolic link"
+            if isinstance(node, Link)
+            else "regular empty file"
+            if not node.data
+            else "regular file"
+        )
+        facts = {
+            "n": name,
+            "N": f"'{name}'",
+            "s": str(size(node)),
+            "a": f"{node.mode:o}",
+            "A": permissions(node),
+            "F": words,
+            "U": "user",
+            "G": "user",
+            "u": "1000",
+            "g": "1000",
+            "h": str(_links(node)),
+            "Y": str(node.mtime),
+            "X": str(node.mtime),
+            "Z": str(node.mtime),
+            "W": "0",
+            "y": formatted("%Y-%m-%d %H:%M:%S.000000000 +0000", node.mtime),
+            "i": "1",
+            "b": "8",
+            "B": "512",
+            "%": "%",
+        }
         form = run.get("c", "format")
         if form is None and run.get("printf") is None:
-            run.out(f"  File: {name}\n  Size: {size(node)}\t{words}\nAccess: ({node.mode:04o}/{permissions(node)})\nModify: {facts['y']}\n")
+            run.out(
+                f"  File: {name}\n  Size: {size(node)}\t{words}\nAccess: ({node.mode:04o}/{permissions(node)})\nModify: {facts['y']}\n"
+            )
         else:
-            run.out(re.sub(r"%([a-zA-Z%])", lambda m: facts.get(m[1], "?"), form if form is not None else run.get("printf") or "") + ("\n" if form is not None else ""))
+            run.out(
+                re.sub(
+                    r"%([a-zA-Z%])",
+                    lambda m: facts.get(m[1], "?"),
+                    form if form is not None else run.get("printf") or "",
+                )
+                + ("\n" if form is not None else "")
+            )
 
 
 @program("basename", short="as:z", long=("suffix=", "multiple"), early=True)
@@ -403,7 +493,13 @@ def du(run: Run) -> None:
         for path, each, level in _measured(name, node, 0):
             if level <= depth and (isinstance(each, Folder) or run.has("a", "all") or level == 0):
                 used = _used(each, run.has("b", "bytes"))
-                text = str(used) if run.has("b", "bytes") else human(used) if run.has("h", "human-readable") else str(-(-used // 1024))
+                text = (
+                    str(used)
+                    if run.has("b", "bytes")
+                    else human(used)
+                    if run.has("h", "human-readable")
+                    else str(-(-used // 1024))
+                )
                 run.out(f"{text}\t{path}\n")
 
 
@@ -431,11 +527,17 @@ def tree(run: Run) -> None:
         counts = [0, 0]
         run.out(name + "\n")
         _branches(run, node, "", 1, run.number("L", default=99), counts)
-        run.out(f"\n{counts[0]} director{'y' if counts[0] == 1 else 'ies'}, {counts[1]} file{'' if counts[1] == 1 else 's'}\n")
+        run.out(
+            f"\n{counts[0]} director{'y' if counts[0] == 1 else 'ies'}, {counts[1]} file{'' if counts[1] == 1 else 's'}\n"
+        )
 
 
 def _branches(run: Run, folder: Folder, lead: str, level: int, depth: int, counts: list[int]) -> None:
-    entries = [(n, c) for n, c in sorted(folder.entries.items()) if (run.has("a") or not n.startswith(".")) and (isinstance(c, Folder) or not run.has("d"))]
+    entries = [
+        (n, c)
+        for n, c in sorted(folder.entries.items())
+        if (run.has("a") or not n.startswith(".")) and (isinstance(c, Folder) or not run.has("d"))
+    ]
     for i, (name, child) in enumerate(entries):
         last = i == len(entries) - 1
         run.out(f"{lead}{'└── ' if last else '├── '}{name}\n")
@@ -448,7 +550,9 @@ def _branches(run: Run, folder: Folder, lead: str, level: int, depth: int, count
 def mktemp(run: Run) -> int:
     """Make a temporary file whose name looks random and is always the same."""
     form = run.args[0] if run.args else "/tmp/tmp.XXXXXXXXXX"
-    path = re.sub(r"X+$", lambda m: "".join(run.sh.random.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in m[0][:50]), form)
+    path = re.sub(
+        r"X+$", lambda m: "".join(run.sh.random.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in m[0][:50]), form
+    )
     if run.has("d", "directory"):
         run.sh.files.mkdir(run.path(path))
     else:

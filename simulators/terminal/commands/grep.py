@@ -86,7 +86,9 @@ class _Search:
     def __init__(self, run: Run, regex: Pattern) -> None:
         self.run, self.regex = run, regex
         recursive = run.has("r", "R", "recursive", "dereference-recursive")
-        self.named = (len(run.args) > 1 or recursive or run.has("H", "with-filename")) and not run.has("h", "no-filename")
+        self.named = (len(run.args) > 1 or recursive or run.has("H", "with-filename")) and not run.has(
+            "h", "no-filename"
+        )
         if recursive and len(run.args) == 1 and isinstance(run.sh.files.find(run.path(run.args[0])), File):
             self.named = run.has("H", "with-filename")
         self.limit = run.number("m", "max-count", default=1 << 60)
@@ -132,7 +134,11 @@ class _Search:
     def rows(self, title: str, rows: list[str], hits: list[int]) -> None:
         """Write lines with their context."""
         chosen = set(hits)
-        shown = sorted({j for i in hits for j in range(max(i - self.before, 0), min(i + self.after + 1, len(rows)))}) if self.before or self.after else hits
+        shown = (
+            sorted({j for i in hits for j in range(max(i - self.before, 0), min(i + self.after + 1, len(rows)))})
+            if self.before or self.after
+            else hits
+        )
         last = None
         for i in shown:
             if (self.before or self.after) and (self.separated if last is None else i > last + 1):

@@ -44,7 +44,12 @@ class Order:
     until: int = 0
 
 
-@program("sed", short="nEre:f:i::szu", long=("quiet", "silent", "regexp-extended", "expression=", "file=", "in-place", "separate"), raw=True)
+@program(
+    "sed",
+    short="nEre:f:i::szu",
+    long=("quiet", "silent", "regexp-extended", "expression=", "file=", "in-place", "separate"),
+    raw=True,
+)
 def sed(run: Run) -> int | None:
     """Edit lines by a script."""
     quiet, extended, in_place, scripts, args = _options(run)
@@ -60,7 +65,15 @@ def sed(run: Run) -> int | None:
         quiet = True
     if in_place is None:
         texts = [(name, text) for name, text in run.inputs(args, code=2)]
-        editor = _Editor(run, orders, quiet, "".join(text if text.endswith("\n") or i == len(texts) - 1 or not text else text + "\n" for i, (_, text) in enumerate(texts)))
+        editor = _Editor(
+            run,
+            orders,
+            quiet,
+            "".join(
+                text if text.endswith("\n") or i == len(texts) - 1 or not text else text + "\n"
+                for i, (_, text) in enumerate(texts)
+            ),
+        )
         code = editor.run()
         run.out(editor.text())
         return code or run.failed
@@ -225,7 +238,11 @@ class _Script:
             char = self.text[self.i]
             if char == "\\" and self.i + 1 < len(self.text) and not bracket:
                 following = self.text[self.i + 1]
-                out.append(following if following == delimiter and delimiter not in "\\" and (keep or following not in ".*[]^$+?(){}|") else "\\" + following)
+                out.append(
+                    following
+                    if following == delimiter and delimiter not in "\\" and (keep or following not in ".*[]^$+?(){}|")
+                    else "\\" + following
+                )
                 self.i += 2
                 continue
             if char == "[" and not bracket and not keep:
@@ -256,7 +273,9 @@ class _Script:
         elif name == "y":
             delimiter = self.text[self.i : self.i + 1]
             self.i += 1
-            source, target = (re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], self.until(delimiter, True)) for _ in range(2))
+            source, target = (
+                re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], self.until(delimiter, True)) for _ in range(2)
+            )
             if len(source) != len(target):
                 raise Usage("strings for `y' command are different lengths")
             order.replacement = [source, target]
@@ -436,7 +455,9 @@ class _Editor:
         if not (first.line == 0 and order.last.regex and self.at == 1) and not self.matches(first):
             return False
         last = order.last
-        order.until = self.at + last.plus if last.plus is not None else len(self.lines) if last.line == -1 else last.line or 0
+        order.until = (
+            self.at + last.plus if last.plus is not None else len(self.lines) if last.line == -1 else last.line or 0
+        )
         order.active = self.at < order.until if not last.regex and not last.empty else True
         if first.line == 0 and last.regex and last.regex.matches(self.pattern):
             order.active = False
@@ -445,7 +466,11 @@ class _Editor:
     def matches(self, address: Address) -> bool:
         if address.line is not None:
             if address.step is not None:
-                return self.at == address.line if address.step == 0 else self.at >= address.line and (self.at - address.line) % address.step == 0
+                return (
+                    self.at == address.line
+                    if address.step == 0
+                    else self.at >= address.line and (self.at - address.line) % address.step == 0
+                )
             return self.at == (len(self.lines) if address.line == -1 else address.line)
         regex = address.regex or self.regex
         self.regex = regex

@@ -85,7 +85,15 @@ def _value(text: str, flags: str) -> Any:
 @program("sort", short="bcCdfgho:iMnrRst:k:uVzmS:T:", long=("check", "numeric-sort", "reverse", "unique", "key=", "field-separator=", "output=", "ignore-case", "stable", "general-numeric-sort", "human-numeric-sort", "version-sort", "ignore-leading-blanks", "random-sort", "zero-terminated"), misuse=2)  # fmt: skip
 def sort(run: Run) -> int | None:
     """Sort lines."""
-    names = {"numeric-sort": "n", "reverse": "r", "ignore-case": "f", "general-numeric-sort": "g", "human-numeric-sort": "h", "version-sort": "V", "ignore-leading-blanks": "b"}
+    names = {
+        "numeric-sort": "n",
+        "reverse": "r",
+        "ignore-case": "f",
+        "general-numeric-sort": "g",
+        "human-numeric-sort": "h",
+        "version-sort": "V",
+        "ignore-leading-blanks": "b",
+    }
     general = "".join(c for c in "bdfghiMnrV" if run.has(c)) + "".join(c for long, c in names.items() if run.has(long))
     keys = [_key(spec, general) for spec in run.all("k", "key")] or [Key(flags=general)]
     separator = run.get("t", "field-separator")
@@ -98,7 +106,9 @@ def sort(run: Run) -> int | None:
         found += lines(text) if not run.has("z", "zero-terminated") else text.removesuffix("\0").split("\0")
     if run.failed:
         return 2
-    compared = _compare(keys, separator, last="" if run.has("s", "stable") or run.has("u", "unique") else "r" if "r" in general else "n")
+    compared = _compare(
+        keys, separator, last="" if run.has("s", "stable") or run.has("u", "unique") else "r" if "r" in general else "n"
+    )
     run.sh.meter.charge(sum(map(len, found)) * 4)
     decorated = [([_value(k.part(line, separator), k.flags) for k in keys], line) for line in found]
     if run.has("c", "C", "check"):

@@ -75,7 +75,11 @@ def which(run: Run) -> int:
     """Write where programs are."""
     code = 0
     for name in run.args:
-        path = f"/usr/bin/{name}" if name in PROGRAMS or name in ("echo", "printf", "test", "[", "true", "false", "pwd", "kill") else run.sh.which(name)
+        path = (
+            f"/usr/bin/{name}"
+            if name in PROGRAMS or name in ("echo", "printf", "test", "[", "true", "false", "pwd", "kill")
+            else run.sh.which(name)
+        )
         if path:
             run.out(path + "\n")
         else:
@@ -122,7 +126,13 @@ def hostname(run: Run) -> None:
 def id_(run: Run) -> None:
     """Write who the user is."""
     name = run.has("n")
-    run.out("uid=1000(user) gid=1000(user) groups=1000(user)\n" if not run.has("u", "g", "G") else "user\n" if name else "1000\n")
+    run.out(
+        "uid=1000(user) gid=1000(user) groups=1000(user)\n"
+        if not run.has("u", "g", "G")
+        else "user\n"
+        if name
+        else "1000\n"
+    )
 
 
 @program("uname", short="asnrvmpio")
@@ -136,7 +146,13 @@ def uname(run: Run) -> None:
 @program("nproc", "tty", "clear", "sync", "arch", "ps", "df", "free", "uptime", raw=True)
 def small(run: Run) -> int:
     """Answer shortly."""
-    answers = {"nproc": "1\n", "tty": "not a tty\n", "arch": "x86_64\n", "ps": "    PID TTY          TIME CMD\n   4242 ?        00:00:00 bash\n", "df": "Filesystem     1K-blocks  Used Available Use% Mounted on\nmemory             16384     0     16384   0% /\n"}
+    answers = {
+        "nproc": "1\n",
+        "tty": "not a tty\n",
+        "arch": "x86_64\n",
+        "ps": "    PID TTY          TIME CMD\n   4242 ?        00:00:00 bash\n",
+        "df": "Filesystem     1K-blocks  Used Available Use% Mounted on\nmemory             16384     0     16384   0% /\n",
+    }
     run.out(answers.get(run.name, ""))
     return int(run.name == "tty")
 
@@ -203,7 +219,13 @@ class _Expression:
         numeric = all(re.fullmatch(r"-?\d{1,18}", t) for t in (left, right))
         if operator in self.LEVELS[2]:
             a, b = (int(left), int(right)) if numeric else (left, right)
-            return str(int({"<": a < b, "<=": a <= b, "=": a == b, "==": a == b, "!=": a != b, ">=": a >= b, ">": a > b}[operator]))  # pyright: ignore[reportOperatorIssue]
+            return str(
+                int(
+                    {"<": a < b, "<=": a <= b, "=": a == b, "==": a == b, "!=": a != b, ">=": a >= b, ">": a > b}[
+                        operator
+                    ]
+                )
+            )  # pyright: ignore[reportOperatorIssue]
         if not numeric:
             raise ValueError("non-integer argument")
         if operator in "/%" and int(right) == 0:
@@ -246,4 +268,3 @@ def matched(text: str, pattern: str) -> str:
     if regex.groups:
         return found[1] or "" if found else ""
     return str(len(found.whole())) if found else "0"
-

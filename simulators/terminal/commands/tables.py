@@ -26,7 +26,11 @@ def _ranges(text: str) -> list[tuple[int, int]]:
     return found
 
 
-@program("cut", short="d:f:c:b:sn", long=("delimiter=", "fields=", "characters=", "bytes=", "only-delimited", "complement", "output-delimiter="))
+@program(
+    "cut",
+    short="d:f:c:b:sn",
+    long=("delimiter=", "fields=", "characters=", "bytes=", "only-delimited", "complement", "output-delimiter="),
+)
 def cut(run: Run) -> int | None:
     """Write parts of each line."""
     spec = run.get("f", "fields") or run.get("c", "characters", "b", "bytes")
@@ -57,7 +61,13 @@ def paste(run: Run) -> None:
     if run.has("s", "serial"):
         for _, text in run.inputs(names):
             row = lines(text)
-            run.out("".join(c + (delimiters[i % len(delimiters)].strip("\0") if i < len(row) - 1 else "") for i, c in enumerate(row)) + "\n")
+            run.out(
+                "".join(
+                    c + (delimiters[i % len(delimiters)].strip("\0") if i < len(row) - 1 else "")
+                    for i, c in enumerate(row)
+                )
+                + "\n"
+            )
         return
     standard = names.count("-")
     columns: list[list[str]] = []
@@ -71,7 +81,13 @@ def paste(run: Run) -> None:
             columns += [lines(text) for _, text in run.inputs([name])]
     for i in range(max(map(len, columns), default=0)):
         cells = [c[i] if i < len(c) else "" for c in columns]
-        run.out("".join(c + (delimiters[n % len(delimiters)].strip("\0") if n < len(cells) - 1 else "") for n, c in enumerate(cells)) + "\n")
+        run.out(
+            "".join(
+                c + (delimiters[n % len(delimiters)].strip("\0") if n < len(cells) - 1 else "")
+                for n, c in enumerate(cells)
+            )
+            + "\n"
+        )
 
 
 @program("join", short="t:1:2:j:a:v:o:e:i", long=("ignore-case", "header"))
@@ -81,7 +97,9 @@ def join(run: Run) -> int | None:
         return run.error("missing operand")
     separator = run.get("t")
     keys = [run.number(k, "j", default=1) - 1 for k in "12"]
-    tables = [[line.split(separator) if separator else line.split() for line in lines(run.read(name))] for name in run.args]
+    tables = [
+        [line.split(separator) if separator else line.split() for line in lines(run.read(name))] for name in run.args
+    ]
     unpaired = run.all("a") + run.all("v")
 
     def key(side: int, row: list[str]) -> str:
@@ -173,7 +191,8 @@ def column(run: Run) -> None:
     cells = [re.split(f"[{re.escape(separator)}]", row) if separator else row.split() for row in rows]
     widths = [max(len(r[i]) for r in cells if i < len(r)) for i in range(max(map(len, cells), default=0))]
     for row in cells:
-        padded = [c.ljust(widths[i]) + between if i < len(widths) - 1 else c for i, c in enumerate(row)]
+        padded = [
+            c.ljust(widths[i]) + between if i < len(widths) - 1 else c
+            for i, c in enumerate([*row, *[""] * (len(widths) - len(row))])
+        ]
         run.out("".join(padded) + "\n")
-
-

@@ -14,7 +14,9 @@ from .base import Run, Usage, lines, program, whole
 SUFFIXES = {"": 1, "b": 512, "k": 1024, "K": 1024, "KB": 1000, "kB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30}
 
 
-@program("cat", short="nbsAETvu", long=("number", "number-nonblank", "squeeze-blank", "show-ends", "show-tabs", "show-all"))
+@program(
+    "cat", short="nbsAETvu", long=("number", "number-nonblank", "squeeze-blank", "show-ends", "show-tabs", "show-all")
+)
 def cat(run: Run) -> None:
     """Write files one after another."""
     number, nonblank = run.has("n", "number"), run.has("b", "number-nonblank")
@@ -49,7 +51,10 @@ def amount(text: str) -> tuple[str, int]:
 
 def _old_style(args: list[str]) -> list[str]:
     """Turn `-5` into `-n5`."""
-    return [f"-n{a[1:]}" if re.fullmatch(r"-\d+", a) and not (i and args[i - 1] in ("-n", "-c")) else a for i, a in enumerate(args)]
+    return [
+        f"-n{a[1:]}" if re.fullmatch(r"-\d+", a) and not (i and args[i - 1] in ("-n", "-c")) else a
+        for i, a in enumerate(args)
+    ]
 
 
 @program("head", raw=True)
@@ -74,7 +79,9 @@ def _part(run: Run, from_end: bool) -> int | None:
     if from_end and args and re.fullmatch(r"\+\d+", args[0]):
         args[0] = f"-n{args[0]}"
     try:
-        options, run.args = getopt.gnu_getopt(args, "n:c:qvfz", ["lines=", "bytes=", "quiet", "silent", "verbose", "follow"])
+        options, run.args = getopt.gnu_getopt(
+            args, "n:c:qvfz", ["lines=", "bytes=", "quiet", "silent", "verbose", "follow"]
+        )
     except getopt.GetoptError as problem:
         return run.error(misused(problem))
     run.options = [(key.lstrip("-"), value) for key, value in options]
@@ -120,17 +127,48 @@ def _bytes(text: str, sign: str, count: int, from_end: bool) -> str:
 @program("wc", short="lwcmL", long=("lines", "words", "bytes", "chars", "max-line-length"))
 def wc(run: Run) -> None:
     """Count lines, words, characters and bytes."""
-    columns = [c for c, long in zip("lwmcL", ("lines", "words", "chars", "bytes", "max-line-length"), strict=True) if run.has(c, long)] or ["l", "w", "c"]
+    columns = [
+        c
+        for c, long in zip("lwmcL", ("lines", "words", "chars", "bytes", "max-line-length"), strict=True)
+        if run.has(c, long)
+    ] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
     for name, text in run.inputs():
         words = len(re.findall(r"[^ \t\n\r\f\v]+", text))
-        values = {"l": text.count("\n"), "w": words, "m": len(text), "c": len(to_bytes(text)), "L": max(map(len, text.split("\n")))}
+        values = {
+            "l": text.count("\n"),
+            "w": words,
+            "m": len(text),
+            "c": len(to_bytes(text)),
+            "L": max(map(len, text.split("\n"))),
+        }
         rows.append(([values[c] for c in columns], name))
     if len(run.args) > 1:
-        rows.append(([max(v) if c == "L" else sum(v) for c, v in zip(columns, zip(*[r for r, _ in rows], strict=True), strict=False)] or [0] * len(columns), "total"))
-    sizes = sum(len(run.sh.files.read(run.path(a))) for a in run.args if a != "-" and run.sh.files.find(run.path(a)) is not None and _is_file(run, a))
+        rows.append(
+            (
+                [
+                    max(v) if c == "L" else sum(v)
+                    for c, v in zip(columns, zip(*[r for r, _ in rows], strict=True), strict=False)
+                ]
+                or [0] * len(columns),
+                "total",
+            )
+        )
+    sizes = sum(
+        len(run.sh.files.read(run.path(a)))
+        for a in run.args
+        if a != "-" and run.sh.files.find(run.path(a)) is not None and _is_file(run, a)
+    )
     plain = len(run.args) == 1 and len(columns) == 1 or (not run.args and len(columns) == 1)
-    width = 1 if plain else len(str(sizes)) if run.args and "-" not in run.args else 7
+    width = (
+        1
+        if plain
+        else len(str(sizes))
+        if run.args and "-" not in run.args
+        else len(str(run.sh.stdin.size))
+        if not run.args and run.sh.stdin.size is not None
+        else 7
+    )
     for values, name in rows:
         shown = " ".join(f"{v:{width}d}" for v in values)
         run.out(shown + (f" {name}" if run.args else "") + "\n")
@@ -157,7 +195,9 @@ def rev(run: Run) -> None:
         run.out("\n".join(line[::-1] for line in text.split("\n")))
 
 
-@program("nl", short="b:n:w:s:v:i:", long=("body-numbering=", "number-width=", "number-separator=", "starting-line-number="))
+@program(
+    "nl", short="b:n:w:s:v:i:", long=("body-numbering=", "number-width=", "number-separator=", "starting-line-number=")
+)
 def nl(run: Run) -> None:
     """Number lines."""
     style, width = run.get("b", "body-numbering") or "t", min(run.number("w", "number-width", default=6), 100)
@@ -214,7 +254,9 @@ def tee(run: Run) -> None:
             run.error(f"{name}: {problem.strerror}")
 
 
-@program("split", short="l:b:da:n:", long=("lines=", "bytes=", "numeric-suffixes", "suffix-length=", "additional-suffix="))
+@program(
+    "split", short="l:b:da:n:", long=("lines=", "bytes=", "numeric-suffixes", "suffix-length=", "additional-suffix=")
+)
 def split(run: Run) -> None:
     """Cut a file into pieces."""
     source, prefix = [*run.args, "-", "x"][0] if run.args else "-", run.args[1] if len(run.args) > 1 else "x"
@@ -225,10 +267,16 @@ def split(run: Run) -> None:
         raise Usage("invalid number of lines: '0'")
     parts = re.findall(r"[^\n]*\n|[^\n]+", text)
     data = to_bytes(text)
-    pieces = [to_text(data[i : i + size]) for i in range(0, len(data), size)] if size else ["".join(parts[i : i + count]) for i in range(0, len(parts), count)]
+    pieces = (
+        [to_text(data[i : i + size]) for i in range(0, len(data), size)]
+        if size
+        else ["".join(parts[i : i + count]) for i in range(0, len(parts), count)]
+    )
     width = min(run.number("a", "suffix-length", default=2), 8)
     for i, piece in enumerate(pieces):
-        run.write(prefix + _suffix(i, width, run.has("d", "numeric-suffixes")) + (run.get("additional-suffix") or ""), piece)
+        run.write(
+            prefix + _suffix(i, width, run.has("d", "numeric-suffixes")) + (run.get("additional-suffix") or ""), piece
+        )
 
 
 def _suffix(index: int, width: int, digits: bool) -> str:
@@ -257,7 +305,11 @@ def seq(run: Run) -> int | None:
     bad = next((a for a in args if not re.fullmatch(r"[+-]?(\d{1,17}(\.\d{0,15})?|\.\d{1,15})", a)), None)
     if bad is not None:
         return run.error(f"invalid floating point argument: '{bad[:40]}'")
-    places = max(len(a.partition(".")[2]) for a in args[:2] if len(args) > 1 or a) if len(args) > 1 else len(args[0].partition(".")[2]) * 0
+    places = (
+        max(len(a.partition(".")[2]) for a in args[:2] if len(args) > 1 or a)
+        if len(args) > 1
+        else len(args[0].partition(".")[2]) * 0
+    )
     values = _counted([round(float(a) * 10**places) for a in args])
     texts = [f"{v / 10**places:.{places}f}" if places else str(v) for v in values]
     if form:
@@ -273,7 +325,7 @@ def seq(run: Run) -> int | None:
 
 def _counted(numbers: list[int]) -> range:
     first = numbers[0] if len(numbers) > 1 else 1
-    step = numbers[1] if len(numbers) > 2 else 10 ** 0
+    step = numbers[1] if len(numbers) > 2 else 10**0
     last = numbers[-1]
     if len(numbers) == 2:
         step = 1
@@ -293,12 +345,20 @@ def yes(run: Run) -> int:
     return 141
 
 
-@program("uniq", short="cdiuf:s:w:", long=("count", "repeated", "ignore-case", "unique", "skip-fields=", "skip-chars=", "check-chars="))
+@program(
+    "uniq",
+    short="cdiuf:s:w:",
+    long=("count", "repeated", "ignore-case", "unique", "skip-fields=", "skip-chars=", "check-chars="),
+)
 def uniq(run: Run) -> None:
     """Merge equal neighbouring lines."""
     groups: list[tuple[str, str, int]] = []
     for line in lines(run.read(run.args[0] if run.args else "-")):
-        key = re.sub(rf"\A(\s*\S+){{0,{min(run.number('f', 'skip-fields'), 1000)}}}", "", line) if run.has("f", "skip-fields") else line
+        key = (
+            re.sub(rf"\A(\s*\S+){{0,{min(run.number('f', 'skip-fields'), 1000)}}}", "", line)
+            if run.has("f", "skip-fields")
+            else line
+        )
         key = key[run.number("s", "skip-chars") :]
         key = key[: run.number("w", "check-chars")] if run.has("w", "check-chars") else key
         key = key.lower() if run.has("i", "ignore-case") else key
@@ -306,7 +366,9 @@ def uniq(run: Run) -> None:
             groups[-1] = (key, groups[-1][1], groups[-1][2] + 1)
         else:
             groups.append((key, line, 1))
-    chosen = [g for g in groups if (g[2] > 1 or not run.has("d", "repeated")) and (g[2] == 1 or not run.has("u", "unique"))]
+    chosen = [
+        g for g in groups if (g[2] > 1 or not run.has("d", "repeated")) and (g[2] == 1 or not run.has("u", "unique"))
+    ]
     text = "".join((f"{count:7d} " if run.has("c", "count") else "") + line + "\n" for _, line, count in chosen)
     if len(run.args) > 1:
         run.write(run.args[1], text)
@@ -382,5 +444,3 @@ def _characters(text: str) -> str:
         else:
             out.append(char)
     return "".join(out)
-
-

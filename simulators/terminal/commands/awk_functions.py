@@ -1,0 +1,151 @@
+"""awk's own functions."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from ..bash.parser import parse
+from ..patterns import posix
+from ..regex import Match
+from .awk_evaluator import Evaluator
+from .awk_syntax import Tree
+from .awk_values import Input, Value, number, show, sprintf
+from .base import Usage
+from .dates import formatted
+
+
+class Library(Evaluator):
+    """Evaluates calls of awk's functions."""
+
+    def ev_builtin(self, tree: Tree) -> Value:
+        _, name, args = tree
+        if name in ("sub", "gsub", "split", "length", "match", "gensub"):
+            return getattr(self, f"fn_{name}")(args)
+        values = [self.eval(a) for a in args]
+        numbers = [number(v) for v in values] + [0.0, 0.0]
+        texts = [show(v) for v in values] + ["", ""]
+        if name == "substr":
+            return self.substr(texts[0], numbers[1], numbers[2] if len(values) > 2 else None)
+        if name in ("rand", "srand"):
+            return self.chance(name, numbers[0] if values else float(self.runner.sh.files.now()))
+        if name in ("close", "fflush"):
+            self.close(texts[0])
+            return 0.0
+        if name == "system":
+            return float(self.system(texts[0]))
+        functions: dict[str, Any] = {
+            "index": lambda: float(texts[0].find(texts[1]) + 1), "sprintf": lambda: sprintf(texts[0], values[1:]), "tolower": lambda: texts[0].lower(),
+            "toupper": lambda: texts[0].upper(), "int": lambda: float(int(numbers[0])) if math.isfinite(numbers[0]) else numbers[0],
+            "sqrt": lambda: math.sqrt(numbers[0]) if numbers[0] >= 0 else math.nan, "exp": lambda: math.exp(min(numbers[0], 700)), "log": lambda: math.log(numbers[0]) if numbers[0] > 0 else -math.inf if numbers[0] == 0 else math.nan,
+            "sin": lambda: math.sin(numbers[0]), "cos": lambda: math.cos(numbers[0]), "atan2": lambda: math.atan2(numbers[0], numbers[1]),
+            "systime": lambda: float(self.runner.sh.files.now()), "strftime": lambda: formatted(texts[0] or "%c", int(numbers[1]) if len(values) > 1 else self.runner.sh.files.now()),
+            "and": lambda: float(int(numbers[0]) & int(numbers[1])), "or": lambda: float(int(numbers[0]) | int(numbers[1])), "xor": lambda: float(int(numbers[0]) ^ int(numbers[1])),
+        }  # fmt: skip
+        if name not in functions:
+            raise Usage(f"function {name} is not available")
+        return functions[name]()
+
+    @staticmethod
+    def substr(text: str, start: float, length: float | None) -> str:
+        if start != start or (length is not None and length != length):
+            return ""
+        first = round(start) if math.isfinite(start) else (-(1 << 30) if start < 0 else 1 << 30)
+        last = (
+            1 << 40
+            if length is None or length == math.inf
+            else first + (round(length) if length > -(1 << 30) else -(1 << 30))
+        )
+        return text[max(first, 1) - 1 : max(last - 1, 0)]
+
+    def chance(self, name: str, seed: float) -> float:
+        if name == "rand":
+            return self.random.random()
+        before, self.seed = self.seed, seed
+        self.random.seed(seed)
+        return before
+
+    def system(self, text: str) -> int:
+        """Run a command line in a subshell."""
+        shell = self.runner.sh.subshell()
+        try:
+            return shell.run_to_end(parse(text, shell.calls))
+        except SyntaxError:
+            return 2
+
+    def fn_length(self, args: list[Tree]) -> Value:
+        if not args:
+            return float(len(self.record))
+        if args[0][0] == "var" and isinstance(self.scope(args[0][1]).get(args[0][1]), dict):
+            return float(len(self.array(args[0][1])))
+        return float(len(show(self.eval(args[0]))))
+
+    def fn_split(self, args: list[Tree]) -> Value:
+        if len(args) < 2 or args[1][0] != "var":
+            raise Usage("split: second argument is not an array")
+        text = show(self.eval(args[0]))
+        separator = (
+            self.text("FS") if len(args) < 3 else args[2][1] if args[2][0] == "regex" else show(self.eval(args[2]))
+        )
+        if len(args) > 2 and args[2][0] == "regex" and len(separator) == 1 and separator not in " \\":
+            parts = posix(separator, extended=True).split(text) if text else []
+        else:
+            parts = self.split(text, separator)
+        array = self.array(args[1][1])
+        array.clear()
+        array.update({str(i): Input(p) for i, p in enumerate(parts, 1)})
+        return float(len(parts))
+
+    def fn_match(self, args: list[Tree]) -> Value:
+        found = self.regex_of(args[1]).search(show(self.eval(args[0])))
+        self.variables["RSTART"] = float(found.start() + 1) if found else 0.0
+        self.variables["RLENGTH"] = float(len(found.whole())) if found else -1.0
+        if len(args) > 2 and args[2][0] == "var":
+            array = self.array(args[2][1])
+            array.clear()
+            if found:
+                array.update({str(i): Input(found[i] or "") for i in range(len(found.groups()) + 1)})
+        return self.variables["RSTART"]
+
+    def fn_sub(self, args: list[Tree]) -> Value:
+        return self.substitute(args, 1)
+
+    def fn_gsub(self, args: list[Tree]) -> Value:
+        return self.substitute(args, 0)
+
+    def fn_gensub(self, args: list[Tree]) -> Value:
+        regex, new, how = self.regex_of(args[0]), show(self.eval(args[1])), show(self.eval(args[2]))
+        text = show(self.eval(args[3])) if len(args) > 3 else self.record
+        parts = [p for p in re.split(r"(\\\\|\\&|\\\d|&)", new)]
+        seen, wanted = [0], 0 if how[:1] in ("g", "G") else max(int(number(how)), 1)
+
+        def part(match: Match, text: str) -> str:
+            if text in ("&", "\\0"):
+                return match.whole()
+            if re.fullmatch(r"\\\d", text):
+                return (match[int(text[1])] or "") if int(text[1]) <= regex.groups else ""
+            return text.removeprefix("\\") if text in ("\\\\", "\\&") else text
+
+        def fill(match: Match) -> str:
+            seen[0] += 1
+            return match.whole() if wanted and seen[0] != wanted else "".join(part(match, p) for p in parts)
+
+        return regex.replaced(text, fill)[0]
+
+    def substitute(self, args: list[Tree], count: int) -> Value:
+        if len(args) < 2:
+            raise Usage("sub: not enough arguments")
+        regex, new = self.regex_of(args[0]), show(self.eval(args[1]))
+        place = args[2] if len(args) > 2 else ("field", ("num", 0.0))
+        text = show(self.eval(place))
+        parts = re.split(r"(\\\\&|\\&|&)", new)
+
+        def fill(match: Match) -> str:
+            found = match.whole()
+            return "".join({"&": found, "\\&": "&", "\\\\&": "\\" + found}.get(p, p) for p in parts)
+
+        result, made = regex.replaced(text, fill, count)
+        if made:
+            self.store(place, result if place[0] != "field" else Input(result))
+        return float(made)
