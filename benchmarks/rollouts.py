@@ -159,7 +159,7 @@ def equal(ours: Sequence[Episode], theirs: Sequence[Episode]) -> str:
 
 
 def beside(sides: Mapping[str, Side]) -> dict[str, Any]:
-    """Return both sides' figures, and how many times as fast ours is: by episodes, by sampled tokens, by processor time."""
+    """Return both sides' figures, and how many times as fast ours is: by episodes, by tokens, by processor time."""
     ours, trl = (sides[name].figures() for name in ("ours", "trl"))
     worked = statistics.median(sides["trl"].cpu) / statistics.median(sides["ours"].cpu)
     return {

@@ -99,10 +99,9 @@ class _Show:
             self._advance("cloning", numbers["step"], None, f"loss {numbers['loss']:.3f}")
         elif event == "examination":
             rate = numbers["success"]["overall"]
-            low, high = rate["interval"]
-            self._progress.console.print(
-                f"{numbers['when']}, {numbers['how']}: {100 * rate['mean']:.1f} % of {rate['tasks']} held-out tasks [{100 * low:.1f}, {100 * high:.1f}]"
-            )
+            low, high = (100 * bound for bound in rate["interval"])
+            solved = f"{100 * rate['mean']:.1f} % of {rate['tasks']} held-out tasks [{low:.1f}, {high:.1f}]"
+            self._progress.console.print(f"{numbers['when']} RL, {numbers['how']}: {solved}")
 
     def _advance(self, name: str, done: int, of: int | None, numbers: str) -> None:
         if name not in self._bars:
@@ -131,7 +130,6 @@ def _print_report(console: Console, report: Report, folder: Path) -> None:
                 )
     console.print(table)
     console.print(f"{report.steps} RL steps in {report.minutes:.1f} minutes")
-    console.print(
-        f"curve:  {folder / 'curve.png'}\nreport: {folder / 'report.json'}\npolicy: {folder / 'policy'}\ntraces: {folder / 'traces'}  (makerspace traces list {folder / 'traces'})",
-        soft_wrap=True,
-    )
+    for name, place in (("curve", "curve.png"), ("report", "report.json"), ("policy", "policy"), ("traces", "traces")):
+        console.print(f"{name + ':':8} {folder / place}", soft_wrap=True)
+    console.print(f"Look at one with: makerspace traces list {folder / 'traces'}", soft_wrap=True)

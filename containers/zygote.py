@@ -26,7 +26,7 @@ from .session import Json, SandboxError, SandboxLost, Target
 
 START = 180.0
 """Seconds that importing a target may take."""
-REPLY = 10.0
+REPLY = 30.0
 """Seconds that the parent may take to hand out a sandbox."""
 END = 5.0
 """Seconds that the parent may take to end by itself."""

@@ -151,7 +151,7 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         """Return an attribute of every environment."""
         return tuple(getattr(env, name) for env in self.envs)
 
-    def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
+    def close_extras(self, **kwargs: Any) -> None:
         """Close every environment."""
         for env in getattr(self, "envs", ()):
             env.close()

@@ -48,7 +48,7 @@ class Bridge:
 
     def result(self, text: str) -> list[int]:
         """Return the tokens of a tool result, followed by the cue of the next turn."""
-        return self._frame("<|tool|>", text) + [self._special("<|assistant|>")]
+        return [*self._frame("<|tool|>", text), self._special("<|assistant|>")]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> list[int]:
         """Return the tokens of a turn that makes this call, as a policy would sample them."""

@@ -27,15 +27,15 @@ from .batches import Batch, collate
 from .bridge import Bridge, Conversation
 from .rollout import Job, Workshop, domain_of
 
-
 MOST_SLIPS = 2
 """Slips per demonstration; every family's limit of calls leaves room for so many."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """One demonstration as text, before there is a tokenizer: what was said to the policy and what the expert
-    answered.
+    """One demonstration as text, before there is a tokenizer.
+
+    What was said to the policy and what the expert answered.
     """
 
     domain: str
@@ -200,8 +200,9 @@ def _schedule(step: int, settings: Cloning) -> float:
 
 
 def _batches(conversations: Sequence[Conversation], size: int, seed: int) -> Iterator[Batch]:
-    """Yield batches for ever: shuffled, then sorted by length within a window of eight batches, so that rows of a
-    batch are alike.
+    """Yield batches for ever.
+
+    Shuffled, then sorted by length within a window of eight batches, so that rows of a batch are alike.
     """
     rng = np.random.default_rng(seed)
     while True:

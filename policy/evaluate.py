@@ -31,8 +31,9 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The score interval (Wilson 1927, "Probable inference, the law of succession", J. Am. Stat. Assoc. 22,
-        209-212).
+        """The score interval (Wilson 1927, "Probable inference, the law of succession", J.
+
+        Am. Stat. Assoc. 22, 209-212).
         """
         if not self.tasks:
             return math.nan, math.nan

@@ -30,5 +30,7 @@ def load_policy(folder: Path) -> Policy:
         FileNotFoundError: If there is no policy in the folder; the message says how one is made.
     """
     if not (folder / "config.json").is_file():
-        raise FileNotFoundError(f"no policy in {folder}: make one with 'makerspace train --preset warmstart --out FOLDER'")
+        raise FileNotFoundError(
+            f"no policy in {folder}: make one with 'makerspace train --preset warmstart --out FOLDER'"
+        )
     return Policy(load_pretrained(folder), Tokenizer.load(folder))

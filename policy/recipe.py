@@ -56,9 +56,12 @@ class Reinforce(_Section):
     """Tasks per step."""
     group_size: int = 8
     """Episodes per task."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 2e-4
+    warmup: int = 4
+    """Steps over which the rate rises: AdamW's first steps are as large as it allows, whatever the gradient says."""
     minibatches: int = 2
     clip: float = 5.0
+    negative_weight: float = 1.0
     entropy_bonus: float = 0.0
     temperature: float = 1.0
     max_minutes: float = 0.0

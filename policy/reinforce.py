@@ -37,6 +37,8 @@ class PolicyGradient:
     """Tokens of one forward and backward pass, padding included."""
     max_norm: float = 1.0
     """The gradient is scaled down to this norm."""
+    negative_weight: float = 1.0
+    """Factor on advantages below 0; below 1 the update leans on what went well."""
     entropy_bonus: float = 0.0
     """Weight of the mean token entropy, in nats, that is added to the objective."""
 
@@ -119,6 +121,7 @@ def _step(
     optimizer.zero_grad(set_to_none=True)
     for batch in micro_batches(chosen, settings.micro_tokens):
         advantage = torch.tensor([advantages[rows[row]] for row in batch.rows])
+        advantage = torch.where(advantage < 0, settings.negative_weight * advantage, advantage)
         sums += _backward(model, batch, advantage, tokens, settings)
     norm = nn.utils.clip_grad_norm_(model.parameters(), settings.max_norm)
     optimizer.step()

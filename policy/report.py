@@ -1,5 +1,6 @@
-"""The report of a run for people: one picture and a few lines of text, made from ``metrics.jsonl`` and the report's
-numbers.
+"""The report of a run for people.
+
+One picture and a few lines of text, made from ``metrics.jsonl`` and the report's numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 
 
 def draw_curve(events: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write a picture: success in training over steps, and success on held-out tasks before and after with 95 %
-    intervals.
+    """Write a picture.
+
+    Success in training over steps, and success on held-out tasks before and after with 95 % intervals.
     """
     from matplotlib.figure import Figure
 

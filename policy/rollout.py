@@ -56,7 +56,7 @@ class Workshop:
     """Environments on loan, by id: an episode takes one, plays, and brings it back for the next."""
 
     def __init__(self, most: int = 512, **make: Any) -> None:
-        """Keep at most ``most`` idle environments; ``make`` goes to ``gymnasium.make`` (``runtime``, ``trace``, ...)."""
+        """Keep at most ``most`` idle environments; ``make`` (``runtime``, ...) goes to ``gymnasium.make``."""
         self._most, self._make = most, make
         self._idle: dict[str, list[Env]] = {}
 

@@ -68,7 +68,7 @@ class Trainer:
         self.player = Player(self._first_policy(), recipe)
         self.model = self.player.policy.model
         learning_rate = recipe.reinforce.learning_rate
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
         self.mixer = Mixer(dict.fromkeys(self.player.env_ids, 1.0))
         self.curriculum = Curriculum()
         self.step = 0
@@ -139,8 +139,15 @@ class Trainer:
         if settings.shuffle_rewards:
             random.Random(f"shuffle {self.recipe.seed}/{self.step}").shuffle(rewards)
         advantages = group_advantages(rewards, [episode.job.group for episode in kept])
+        for group in self.optimizer.param_groups:
+            group["lr"] = settings.learning_rate * min((self.step + 1) / max(settings.warmup, 1), 1.0)
         generator = torch.Generator().manual_seed(self.recipe.seed * 1_000_003 + self.step)
-        how = PolicyGradient(clip=settings.clip, minibatches=settings.minibatches, entropy_bonus=settings.entropy_bonus)
+        how = PolicyGradient(
+            clip=settings.clip,
+            minibatches=settings.minibatches,
+            negative_weight=settings.negative_weight,
+            entropy_bonus=settings.entropy_bonus,
+        )
         stats = update(self.model, self.optimizer, [e.conversation for e in kept], advantages, how, generator)
         self.player.refresh()
         return stats

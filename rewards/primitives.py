@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 
 def tolerance(value: float, low: float, high: float, margin: float = 0.0) -> float:
-    """Return 1 inside ``[low, high]``, falling to 0.1 at ``margin`` outside it along a Gaussian; 0 for what is not finite.
+    """Return 1 inside ``[low, high]``, falling like a Gaussian to 0.1 at ``margin`` outside; 0 if not finite.
 
     The shape follows dm_control's ``rewards.tolerance`` with a Gaussian sigmoid and ``value_at_margin`` 0.1 (Tassa et
     al. 2018, "DeepMind Control Suite", arXiv:1801.00690).

@@ -55,8 +55,9 @@ def answer_reward() -> Reward:
 
 
 def files_reward() -> Reward:
-    """Return the reward of tasks that change files: the share of changes, squared so that half the work is worth a
-    quarter.
+    """Return the reward of tasks that change files.
+
+    The share of changes, squared so that half the work is worth a quarter.
     """
     return Reward(
         (Term("changes", 1.0, lambda goal, outcome: files_are(goal, outcome) ** 2),),

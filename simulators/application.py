@@ -22,7 +22,7 @@ class Application(ABC):
     name: ClassVar[str]
     feature_names: ClassVar[tuple[str, ...]]
 
-    @staticmethod
+    @staticmethod  # noqa: B027 - a default, not a gap
     def warm() -> None:
         """Import what calls will need; the default needs nothing."""
 
@@ -45,19 +45,24 @@ class Application(ABC):
         return found(self, call.arguments)
 
     @abstractmethod
-    def reset(self, scene: Mapping[str, Any], seed: int) -> View: ...
+    def reset(self, scene: Mapping[str, Any], seed: int) -> View:
+        """See ``Simulator.reset``."""
 
     @abstractmethod
-    def observe(self) -> View: ...
+    def observe(self) -> View:
+        """See ``Simulator.observe``."""
 
     @abstractmethod
-    def artifacts(self) -> dict[str, bytes]: ...
+    def artifacts(self) -> dict[str, bytes]:
+        """See ``Simulator.artifacts``."""
 
     @abstractmethod
-    def snapshot(self) -> bytes: ...
+    def snapshot(self) -> bytes:
+        """See ``Simulator.snapshot``."""
 
     @abstractmethod
-    def restore(self, snapshot: bytes) -> None: ...
+    def restore(self, snapshot: bytes) -> None:
+        """See ``Simulator.restore``."""
 
     def state_hash(self) -> str:
         """Digest the snapshot; override where the snapshot is costly or holds more than the state."""

@@ -110,8 +110,9 @@ class ToolResult:
 
 
 class ToolFault(Exception):
-    """Raised *inside* a tool to refuse a call; the application turns it into an error result. It never leaves
-    ``call``.
+    """Raised *inside* a tool to refuse a call; the application turns it into an error result.
+
+    It never leaves ``call``.
     """
 
     def __init__(self, code: str, message: str, hint: str = "", nearest: Sequence[str] = ()) -> None:
@@ -141,9 +142,7 @@ class Simulator(Protocol):
 
     @staticmethod
     def warm() -> None:
-        """Import every library that calls will need, and compute nothing (a parent process calls this before it
-        forks).
-        """
+        """Import all that calls will need, and compute nothing: a parent process calls this before it forks."""
         ...
 
     @classmethod

@@ -48,7 +48,9 @@ def shown(value: object) -> str:
         text = repr(value[:80])
     else:
         sized: Any = value
-        text = repr(sized) if not isinstance(value, list | dict) or len(sized) < 40 else f"a large {type(sized).__name__}"
+        text = (
+            repr(sized) if not isinstance(value, list | dict) or len(sized) < 40 else f"a large {type(sized).__name__}"
+        )
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -172,8 +174,9 @@ def _choices(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _refuse_oversize(name: str, arguments: Mapping[Any, Any]) -> None:
-    """Refuse what no validator should walk through: long strings, deep nesting, masses of values, NaN in places
-    without a type.
+    """Refuse what no validator should walk through.
+
+    Long strings, deep nesting, masses of values, NaN in places without a type.
     """
     level: list[Any] = [arguments]
     total = 0

@@ -1,5 +1,6 @@
-"""The task families, found by where their files lie: ``envs/tasks/<domain>/<name>.py`` holds the family
-``<domain>.<name>``.
+"""The task families, found by where their files lie.
+
+``envs/tasks/<domain>/<name>.py`` holds the family ``<domain>.<name>``.
 """
 
 from __future__ import annotations

@@ -83,8 +83,9 @@ class Family(ABC):
 
     @abstractmethod
     def oracle(self, task: Task) -> Solution:
-        """Solve the task through the public tools, ending with ``submit``; reads ``task.stated`` and the results it
-        is sent, never the goal.
+        """Solve the task through the public tools, ending with ``submit``.
+
+        Reads ``task.stated`` and the results it is sent, never the goal.
         """
 
     def exploits(self, task: Task) -> Mapping[str, Sequence[ToolCall]]:
@@ -103,7 +104,8 @@ class Family(ABC):
         """
         if split not in SPLITS or index < 0 or not 0.0 <= difficulty <= 1.0:
             raise ValueError(
-                f"needs a split of {list(SPLITS)}, index >= 0 and difficulty in [0, 1], not {split!r}, {index}, {difficulty}"
+                f"needs a split of {list(SPLITS)}, index >= 0 and difficulty in [0, 1], "
+                f"not {split!r}, {index}, {difficulty}"
             )
         difficulty = round(difficulty, 3)
         identity = f"{self.name}/{split}/{index}@{difficulty:g}"
@@ -130,7 +132,7 @@ class Family(ABC):
             if percentile(draft) in SPLITS[split]:
                 return draft, rng
         raise RuntimeError(
-            f"{self.name}: no task of split {split!r} found at difficulty {difficulty}: the family draws too few different tasks"
+            f"{self.name} has no task of split {split!r} at difficulty {difficulty}: it draws too few different ones"
         )
 
     def from_id(self, task_id: str) -> Task:

@@ -65,7 +65,7 @@ class Body:
     @cached_property
     def counts(self) -> tuple[int, int]:
         """Numbers of faces and edges."""
-        return len(self.surfaces), len(self._measured.Edges())
+        return len(self.surfaces), selection.edge_count(self._measured)
 
     @cached_property
     def centre(self) -> Point:

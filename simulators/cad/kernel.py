@@ -96,7 +96,6 @@ def common(body: Shape, tools: Iterable[Shape]) -> Shape:
 def _boolean(operation: Any, body: Shape, tools: Iterable[Shape]) -> Shape:
     operation.SetArguments(_list([body]))
     operation.SetTools(_list(tools))
-    operation.SetNonDestructive(True)
     operation.Build()
     if not operation.IsDone():
         raise KernelError("the boolean operation was not done")

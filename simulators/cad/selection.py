@@ -23,7 +23,7 @@ from OCP.GeomAbs import GeomAbs_C0, GeomAbs_Cone, GeomAbs_Cylinder, GeomAbs_Line
 from OCP.TopAbs import TopAbs_EDGE, TopAbs_FACE, TopAbs_REVERSED
 from OCP.TopExp import TopExp, TopExp_Explorer
 from OCP.TopoDS import TopoDS
-from OCP.TopTools import TopTools_IndexedDataMapOfShapeListOfShape
+from OCP.TopTools import TopTools_IndexedDataMapOfShapeListOfShape, TopTools_IndexedMapOfShape
 
 from .frames import Frame, Point
 
@@ -68,6 +68,13 @@ class Surface(NamedTuple):
 def surfaces(shape: cq.Shape) -> tuple[Surface, ...]:
     """Return the faces of a shape, in its own order."""
     return tuple(_surface(face) for face in _explore(shape.wrapped, TopAbs_FACE))
+
+
+def edge_count(shape: cq.Shape) -> int:
+    """Return the number of different edges."""
+    found = TopTools_IndexedMapOfShape()
+    TopExp.MapShapes_s(shape.wrapped, TopAbs_EDGE, found)
+    return found.Extent()
 
 
 def _explore(shape: Any, kind: Any) -> Iterator[Any]:

@@ -187,8 +187,8 @@ class _Reader:
             if operator == "|" or (operator == ")" and self.depth > 1):
                 break
             part = self.atom(start)
-            while repeat := self.repetition(start and isinstance(part, Edge)):
-                part = repeat(part)
+            while counts := self.repetition(start and isinstance(part, Edge)):
+                part = Repeat(part, *counts)
             parts.append(part)
             start = start and part == Edge(r"\A") and not self.extended
         return Row(tuple(parts))
@@ -242,8 +242,8 @@ class _Reader:
             return Again(int(char))
         return Edge(EDGES[char]) if char in EDGES else One(LETTERS.get(char) or re.escape(char))
 
-    def repetition(self, nothing_before: bool):  # noqa: ANN201
-        """Return what wraps the atom before, if a repetition stands here."""
+    def repetition(self, nothing_before: bool) -> tuple[int, int | None] | None:
+        """Return the least and the greatest count, if a repetition stands here."""
         token, special = self.token()
         counts: tuple[int, int | None] | None = None
         if token == "*" and not nothing_before:
@@ -254,9 +254,7 @@ class _Reader:
             self.i += len(token)
         elif special and token[-1] == "{" and not nothing_before:
             counts = self.interval(len(token))
-        if counts is None:
-            return None
-        return lambda part: Repeat(part, *counts)
+        return counts
 
     def interval(self, size: int) -> tuple[int, int | None] | None:
         r"""Read `{n,m}` or `\{n,m\}`; `None` where the brace is an ordinary character."""

@@ -6,16 +6,20 @@ import pytest
 
 pytest.importorskip("tokenizers", reason="needs the extra 'train'")
 
-from hypothesis import given  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
+from hypothesis import given
+from hypothesis import strategies as st
 
-from makerspace.policy.bridge import Bridge, Conversation  # noqa: E402
-from makerspace.policy.tokenizer import Tokenizer  # noqa: E402
+from makerspace.policy.bridge import Bridge, Conversation
+from makerspace.policy.tokenizer import Tokenizer
 
 BRIDGE = Bridge(Tokenizer.train(['hole{"x":10,"diameter":4.5}', "Make a plate 80 x 50 mm."], 300), max_result_tokens=16)
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )

@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the extra 'train'")
 
-from hypothesis import given  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
+from hypothesis import given
+from hypothesis import strategies as st
 
-from makerspace.policy.evaluate import Rate, evaluation_jobs  # noqa: E402
+from makerspace.policy.evaluate import Rate, evaluation_jobs
 
 
 @given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -5,6 +5,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from makerspace.policy.mixing import Curriculum, Mixer
 
 weights = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.05, 10), min_size=1)

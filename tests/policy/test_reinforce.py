@@ -56,14 +56,28 @@ def test_tokens_that_were_read_teach_nothing():
     model = Table(5)
     conversation = said(2, logprob=-math.log(5))
     conversation.read([3, 4])
-    update(model, torch.optim.SGD(model.parameters(), lr=1.0), [conversation], [1.0], PolicyGradient(minibatches=1), torch.Generator())
+    update(
+        model,
+        torch.optim.SGD(model.parameters(), lr=1.0),
+        [conversation],
+        [1.0],
+        PolicyGradient(minibatches=1),
+        torch.Generator(),
+    )
     assert model.logits.data[0].abs().sum() > 0
     assert model.logits.data[2].abs().sum() == model.logits.data[3].abs().sum() == 0
 
 
 def test_statistics_say_that_sampler_and_trainer_agree():
     model = Table(5)
-    stats = update(model, torch.optim.SGD(model.parameters(), lr=0.0), [said(2, logprob=-math.log(5))], [1.0], PolicyGradient(), torch.Generator())
+    stats = update(
+        model,
+        torch.optim.SGD(model.parameters(), lr=0.0),
+        [said(2, logprob=-math.log(5))],
+        [1.0],
+        PolicyGradient(),
+        torch.Generator(),
+    )
     assert stats.mismatch == pytest.approx(0, abs=1e-6)
     assert stats.entropy == pytest.approx(math.log(5), abs=1e-5)
     assert stats.tokens == 1

@@ -87,7 +87,7 @@ def test_the_sampler_and_the_trainer_agree_on_every_log_probability(rollout):
 
 
 def test_a_lost_sandbox_is_not_the_policys_fault(bridge):
-    """The sandbox's process is killed in the middle of an episode: no reward, no exception, and the next episode plays."""
+    """The sandbox's process is killed in mid-episode: no reward, no exception, and the next episode plays."""
     import os
     import signal
 
@@ -102,7 +102,8 @@ def test_a_lost_sandbox_is_not_the_policys_fault(bridge):
         if not killed:
             killed.append(live.env.unwrapped._workplace._session.pid)
             os.kill(killed[0], signal.SIGKILL)
-            generation = type(generation)(generation.slot, bridge.call("run", {"command": "ls"}), [0.0] * 40, "stop", 0)
+            listing = bridge.call("run", {"command": "ls"})
+            generation = type(generation)(generation.slot, listing, [0.0] * len(listing), "stop", 0)
         return act(live, generation)
 
     rollout._act = kill_then_act

@@ -66,7 +66,9 @@ def test_a_killed_run_goes_on_from_its_last_step(run, tmp_path):
     recipe = Recipe.model_validate({**SMALL, "warm_start": {"weights": str(folder / "warmstart")}})
     whole = Trainer(recipe, tmp_path / "whole")
     whole.reinforce()
-    first = Trainer(recipe.model_copy(update={"reinforce": recipe.reinforce.model_copy(update={"steps": 1})}), tmp_path / "parts")
+    first = Trainer(
+        recipe.model_copy(update={"reinforce": recipe.reinforce.model_copy(update={"steps": 1})}), tmp_path / "parts"
+    )
     first.reinforce()
     second = Trainer(recipe, tmp_path / "parts")
     second.resume()
@@ -84,5 +86,5 @@ def test_every_preset_is_a_recipe(name):
 def test_a_wrong_key_is_named():
     with pytest.raises(ValueError, match="grops"):
         load_recipe("demo", reinforce={"grops": 3})
-    with pytest.raises(FileNotFoundError, match="presets: .*demo"):
+    with pytest.raises(FileNotFoundError, match=r"presets: .*demo"):
         load_recipe("dmo")

@@ -12,8 +12,9 @@ from ._words import KEYS, SERVICES, and_then, draft, run
 
 
 class Lookup(Family):
-    """One value of one service: in a named file when it is easy; behind an index, or an alias and an index, when it
-    is hard.
+    """One value of one service.
+
+    In a named file when it is easy; behind an index, or an alias and an index, when it is hard.
     """
 
     name = "terminal.lookup"

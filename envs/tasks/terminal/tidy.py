@@ -14,8 +14,9 @@ ENDINGS = ("log", "tmp", "txt", "csv", "md", "bak", "cfg")
 
 
 class Tidy(Family):
-    """One to four rules: move or delete what has an ending, rename or copy one file. What no rule names stays as it
-    is.
+    """One to four rules: move or delete what has an ending, rename or copy one file.
+
+    What no rule names stays as it is.
     """
 
     name = "terminal.tidy"

@@ -33,8 +33,16 @@ class Host(Protocol):
     meter: Meter
     cwd: str
     arguments: list[str]
-    no_glob: bool
-    no_unset: bool
+
+    @property
+    def no_glob(self) -> bool:
+        """Whether globs stand for themselves."""
+        ...
+
+    @property
+    def no_unset(self) -> bool:
+        """Whether an unset variable is a fault."""
+        ...
 
     def special(self, name: str) -> str | None:
         """Return a special parameter, or `None` if the name is none."""

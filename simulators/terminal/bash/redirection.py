@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..files import File, normal
@@ -23,7 +23,7 @@ class Redirecting(Process):
     """A process that can point its streams elsewhere."""
 
     @contextmanager
-    def redirection(self, redirects: tuple[s.Redirect, ...]) -> Iterator[bool]:
+    def redirection(self, redirects: tuple[s.Redirect, ...]) -> Generator[bool]:
         """Point the streams elsewhere for a while; yields whether every file could be opened."""
         if not redirects:
             yield True

@@ -58,7 +58,8 @@ class Variables:
             if sum(map(len, old.values())) > MAX_VALUE * 4:
                 raise Stopped(f"an array of more than {MAX_VALUE * 4} characters")
         else:
-            self.values[name] = ({0: old} if isinstance(old, str) else {}) | {key: value}  # pyright: ignore[reportAttributeAccessIssue]
+            start: dict[str | int, str] = {0: old} if isinstance(old, str) else {}
+            self.values[name] = {**start, key: value}  # pyright: ignore[reportArgumentType]
 
     def set_array(self, name: str, values: dict[int, str] | dict[str, str]) -> None:
         """Set a whole array."""

@@ -1,8 +1,11 @@
-"""The programs that the simulated machine has: GNU's, as far as scripts and people use them."""
+"""The programs that the simulated machine has: GNU's, as far as scripts and people use them.
+
+Importing this package imports all of them; each registers itself in `PROGRAMS`.
+"""
 
 from __future__ import annotations
 
-from . import awk, compare, dates, find, folders, grep, sed, sorting, sums, system, tables, texts
+from . import awk, compare, dates, find, folders, grep, listing, sed, sorting, sums, system, tables, texts, transforms
 from .base import PROGRAMS
 
 __all__ = [
@@ -13,10 +16,12 @@ __all__ = [
     "find",
     "folders",
     "grep",
+    "listing",
     "sed",
     "sorting",
     "sums",
     "system",
     "tables",
     "texts",
+    "transforms",
 ]

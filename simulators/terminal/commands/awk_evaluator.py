@@ -23,10 +23,12 @@ class Evaluator(State):
         """Run a statement."""
 
     def key(self, trees: list[Tree]) -> str:
+        """Return the key of an array element."""
         return self.text("SUBSEP").join(show(self.eval(t), self.text("CONVFMT")) for t in trees)
 
     @staticmethod
     def true(value: Value) -> bool:
+        """Tell whether a value counts as true."""
         if isinstance(value, float):
             return value != 0
         if isinstance(value, Input) and NUMBER.fullmatch(value):
@@ -34,6 +36,7 @@ class Evaluator(State):
         return value != ""
 
     def eval(self, tree: Tree) -> Value:
+        """Evaluate an expression."""
         self.step()
         kind = tree[0]
         if kind == "num" or kind == "str":
@@ -45,18 +48,22 @@ class Evaluator(State):
         return getattr(self, _EVALUATORS[kind])(tree)
 
     def regex_of(self, tree: Tree) -> Pattern:
+        """Return the pattern that an expression stands for."""
         return posix(tree[1] if tree[0] == "regex" else show(self.eval(tree)), extended=True)
 
     def ev_regex(self, tree: Tree) -> Value:
+        """Match the record."""
         return float(posix(tree[1], extended=True).matches(self.record))
 
     def ev_group(self, tree: Tree) -> Value:
+        """Evaluate brackets."""
         if len(tree[1]) > 1:
             raise Usage("syntax error at or near ,")
         value = self.eval(tree[1][0])
         return value
 
     def ev_index(self, tree: Tree) -> Value:
+        """Return an element, made if it is not there."""
         array, key = self.array(tree[1]), self.key(tree[2])
         if key not in array:
             array[key] = Input("")
@@ -65,6 +72,7 @@ class Evaluator(State):
         return array[key]
 
     def ev_assign(self, tree: Tree) -> Value:
+        """Carry out an assignment."""
         _, operator, place, source = tree
         value = self.eval(source)
         if operator:
@@ -73,6 +81,7 @@ class Evaluator(State):
         return value
 
     def store(self, place: Tree, value: Value) -> None:
+        """Assign to a variable, an element or a field."""
         if place[0] == "var":
             self.set_variable(place[1], value)
         elif place[0] == "index":
@@ -83,6 +92,7 @@ class Evaluator(State):
             raise Usage("assignment used in the wrong context")
 
     def ev_step(self, tree: Tree) -> Value:
+        """Carry out `++` and `--`."""
         kind, operator, place = tree
         before = number(self.eval(place))
         after = before + (1 if operator == "++" else -1)
@@ -90,22 +100,27 @@ class Evaluator(State):
         return after if kind == "pre" else before
 
     def ev_ternary(self, tree: Tree) -> Value:
+        """Evaluate `?:`."""
         return self.eval(tree[2] if self.true(self.eval(tree[1])) else tree[3])
 
     def ev_logic(self, tree: Tree) -> Value:
+        """Evaluate `&&` and `||`."""
         left = self.true(self.eval(tree[1]))
         if tree[0] == "||":
             return float(left or self.true(self.eval(tree[2])))
         return float(left and self.true(self.eval(tree[2])))
 
     def ev_in(self, tree: Tree) -> Value:
+        """Tell whether an array has a key."""
         return float(self.key(tree[1]) in self.array(tree[2]))
 
     def ev_match(self, tree: Tree) -> Value:
+        """Evaluate `~` and `!~`."""
         found = self.regex_of(tree[2]).matches(show(self.eval(tree[1])))
         return float(found == (tree[0] == "~"))
 
     def ev_compare(self, tree: Tree) -> Value:
+        """Compare as numbers where both look like numbers, else as bytes."""
         _, operator, left_tree, right_tree = tree
         left, right = self.eval(left_tree), self.eval(right_tree)
         numeric = all(
@@ -120,6 +135,7 @@ class Evaluator(State):
         return tree[0] in ("var", "index") or (tree[0] == "group" and self._unset(tree[1][0]))
 
     def ev_concat(self, tree: Tree) -> Value:
+        """Join two texts."""
         form = self.text("CONVFMT")
         text = show(self.eval(tree[1]), form) + show(self.eval(tree[2]), form)
         if len(text) > MAX_OUTPUT:
@@ -127,10 +143,12 @@ class Evaluator(State):
         return text
 
     def ev_arith(self, tree: Tree) -> Value:
+        """Evaluate arithmetic."""
         return self.calculate(tree[1], number(self.eval(tree[2])), number(self.eval(tree[3])))
 
     @staticmethod
     def calculate(operator: str, a: float, b: float) -> float:
+        """Apply an arithmetic operator."""
         if operator in "/%" and b == 0:
             raise Usage("division by zero" + (" in %" if operator == "%" else ""))
         try:
@@ -146,12 +164,14 @@ class Evaluator(State):
             return math.nan
 
     def ev_unary(self, tree: Tree) -> Value:
+        """Evaluate signs and `!`."""
         value = self.eval(tree[1])
         return (
             float(not self.true(value)) if tree[0] == "not" else -number(value) if tree[0] == "neg" else number(value)
         )
 
     def ev_getline(self, tree: Tree) -> Value:
+        """Carry out `getline`."""
         place, source = tree[1], tree[2]
         if source is None:
             if not self.next_record():
@@ -175,6 +195,7 @@ class Evaluator(State):
         return 1.0
 
     def ev_call(self, tree: Tree) -> Value:
+        """Call a function of the program."""
         _, name, args = tree
         if name not in self.functions:
             raise Usage(f"function {name} not defined")

@@ -20,6 +20,7 @@ class Library(Evaluator):
     """Evaluates calls of awk's functions."""
 
     def ev_builtin(self, tree: Tree) -> Value:
+        """Evaluate a call of one of awk's functions."""
         _, name, args = tree
         if name in ("sub", "gsub", "split", "length", "match", "gensub"):
             return getattr(self, f"fn_{name}")(args)
@@ -49,6 +50,7 @@ class Library(Evaluator):
 
     @staticmethod
     def substr(text: str, start: float, length: float | None) -> str:
+        """Return a part of a text by characters from 1."""
         if start != start or (length is not None and length != length):
             return ""
         first = round(start) if math.isfinite(start) else (-(1 << 30) if start < 0 else 1 << 30)
@@ -60,6 +62,7 @@ class Library(Evaluator):
         return text[max(first, 1) - 1 : max(last - 1, 0)]
 
     def chance(self, name: str, seed: float) -> float:
+        """Return a random number, or set the seed and return the old one."""
         if name == "rand":
             return self.random.random()
         before, self.seed = self.seed, seed
@@ -75,6 +78,7 @@ class Library(Evaluator):
             return 2
 
     def fn_length(self, args: list[Tree]) -> Value:
+        """Carry out `length`."""
         if not args:
             return float(len(self.record))
         if args[0][0] == "var" and isinstance(self.scope(args[0][1]).get(args[0][1]), dict):
@@ -82,6 +86,7 @@ class Library(Evaluator):
         return float(len(show(self.eval(args[0]))))
 
     def fn_split(self, args: list[Tree]) -> Value:
+        """Carry out `split`."""
         if len(args) < 2 or args[1][0] != "var":
             raise Usage("split: second argument is not an array")
         text = show(self.eval(args[0]))
@@ -98,6 +103,7 @@ class Library(Evaluator):
         return float(len(parts))
 
     def fn_match(self, args: list[Tree]) -> Value:
+        """Carry out `match`."""
         found = self.regex_of(args[1]).search(show(self.eval(args[0])))
         self.variables["RSTART"] = float(found.start() + 1) if found else 0.0
         self.variables["RLENGTH"] = float(len(found.whole())) if found else -1.0
@@ -109,12 +115,15 @@ class Library(Evaluator):
         return self.variables["RSTART"]
 
     def fn_sub(self, args: list[Tree]) -> Value:
+        """Carry out `sub`."""
         return self.substitute(args, 1)
 
     def fn_gsub(self, args: list[Tree]) -> Value:
+        """Carry out `gsub`."""
         return self.substitute(args, 0)
 
     def fn_gensub(self, args: list[Tree]) -> Value:
+        """Carry out `gensub`."""
         regex, new, how = self.regex_of(args[0]), show(self.eval(args[1])), show(self.eval(args[2]))
         text = show(self.eval(args[3])) if len(args) > 3 else self.record
         parts = [p for p in re.split(r"(\\\\|\\&|\\\d|&)", new)]
@@ -134,6 +143,7 @@ class Library(Evaluator):
         return regex.replaced(text, fill)[0]
 
     def substitute(self, args: list[Tree], count: int) -> Value:
+        """Carry out `sub` or `gsub`."""
         if len(args) < 2:
             raise Usage("sub: not enough arguments")
         regex, new = self.regex_of(args[0]), show(self.eval(args[1]))

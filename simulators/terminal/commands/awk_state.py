@@ -51,9 +51,11 @@ class State:
         self.files: dict[str, list[str]] = {}
         self.readers: dict[str, list[str]] = {}
         self.code = 0
+        self.opened = False
         self.has_input = any(r[0] != "BEGIN" for r in rules)
 
     def step(self) -> None:
+        """Count a step."""
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise Stopped("awk: too many steps")
@@ -89,6 +91,7 @@ class State:
         return True
 
     def read_text(self, text: str, name: str) -> None:
+        """Make a text the present input."""
         self.variables["FILENAME"], self.variables["FNR"] = name, 0.0
         self.records = self.cut(text)[::-1]
 
@@ -103,6 +106,7 @@ class State:
         return parts
 
     def assign_text(self, text: str) -> None:
+        """Carry out `name=value` from the command line."""
         name, _, value = text.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise Usage(f"`{text[:40]}' argument to `-v' not in `var=value' form")
@@ -111,16 +115,19 @@ class State:
     # Fields
 
     def set_record(self, text: str) -> None:
+        """Make a text the present record."""
         self.record, self.fields = text, None
         self.variables["NF"] = None
 
     def split_fields(self) -> list[str]:
+        """Return the fields of the record."""
         if self.fields is None:
             self.fields = self.split(self.record, self.text("FS"))
             self.variables["NF"] = float(len(self.fields))
         return self.fields
 
     def split(self, text: str, separator: str) -> list[str]:
+        """Return the fields of a text."""
         if separator == " ":
             return text.split()
         if text == "":
@@ -137,6 +144,7 @@ class State:
         return posix(separator, extended=True).split(text)
 
     def field(self, index: float) -> Value:
+        """Return a field by number."""
         i = int(index)
         if i < 0:
             raise Usage(f"trying to access out of range field {i}")
@@ -146,6 +154,7 @@ class State:
         return Input(fields[i - 1]) if i <= len(fields) else Input("")
 
     def set_field(self, index: float, value: str) -> None:
+        """Set a field by number."""
         i = int(index)
         if not 0 <= i <= MAX_FIELD:
             raise Usage(f"trying to access out of range field {i}")
@@ -158,6 +167,7 @@ class State:
         self.rebuild()
 
     def rebuild(self) -> None:
+        """Join the fields to a new record."""
         fields = self.split_fields()
         self.variables["NF"] = float(len(fields))
         self.record = self.text("OFS").join(fields)
@@ -165,9 +175,11 @@ class State:
     # Variables
 
     def scope(self, name: str) -> dict[str, Any]:
+        """Return the variables among which a name is found."""
         return self.locals[-1] if self.locals and name in self.locals[-1] else self.variables
 
     def variable(self, name: str) -> Value:
+        """Return a variable."""
         if name == "NF":
             self.split_fields()
         value = self.scope(name).get(name)
@@ -176,6 +188,7 @@ class State:
         return Input("") if value is None else value
 
     def set_variable(self, name: str, value: Value) -> None:
+        """Set a variable."""
         scope = self.scope(name)
         if isinstance(scope.get(name), dict):
             raise Usage(f"can't use array {name} in scalar context")
@@ -191,6 +204,7 @@ class State:
         scope[name] = value
 
     def array(self, name: str) -> dict[str, Any]:
+        """Return an array, made if it is not there."""
         scope = self.scope(name)
         value = scope.get(name)
         if value is None:
@@ -200,13 +214,14 @@ class State:
         return value  # pyright: ignore[reportUnknownVariableType]
 
     def text(self, name: str) -> str:
+        """Return a variable as a text."""
         return show(self.variables[name])
 
-    def write(self, text: str, operator: str, target: Tree | None) -> None:
-        if target is None:
+    def write(self, text: str, operator: str = "", name: str | None = None) -> None:
+        """Write to standard output, or to a file by name."""
+        if name is None:
             self.runner.out(text)
             return
-        name = show(self.eval(target))
         if name in ("/dev/stdout", "/dev/stderr", "-"):
             (self.runner.sh.stderr if name == "/dev/stderr" else self.runner.sh.stdout).write(text)
             return
@@ -222,5 +237,6 @@ class State:
             self.close(name)
 
     def close(self, name: str) -> None:
+        """Write what is left for one file."""
         if parts := self.files.pop(name, None):
             self.runner.write(name, "".join(parts), append=True)

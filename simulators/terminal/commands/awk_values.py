@@ -47,7 +47,7 @@ class Give(Exception):
 
 def number(value: Value) -> float:
     """Return a value as a number: the longest numeric beginning of a string, else 0."""
-    if isinstance(value, float):
+    if not isinstance(value, str):
         return value
     match = PREFIX.match(value)
     return float(match[1]) if match else 0.0
@@ -55,7 +55,7 @@ def number(value: Value) -> float:
 
 def show(value: Value, form: str = "%.6g") -> str:
     """Return a value as a string; whole numbers without a point."""
-    if not isinstance(value, float):
+    if isinstance(value, str):
         return value
     if value != value or value in (math.inf, -math.inf):
         return "nan" if value != value else "inf" if value > 0 else "-inf"

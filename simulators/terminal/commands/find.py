@@ -11,7 +11,7 @@ from ..patterns import PatternError, glob, posix
 from ..streams import Source
 from .base import Run, Usage, program
 from .dates import formatted
-from .folders import permissions, size
+from .listing import permissions, size
 
 Test = Callable[[str, Node], bool]
 SIZE = re.compile(r"([+-]?)(\d{1,12})([cwbkMG]?)")

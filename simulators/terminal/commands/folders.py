@@ -1,4 +1,4 @@
-"""Programs for files and folders: ls, cp, mv, rm, mkdir, rmdir, touch, ln, chmod, stat, readlink, basename, du, tree, mktemp."""
+"""Programs that change files and folders: cp, mv, rm, mkdir, rmdir, touch, ln, chmod, mktemp; and names: readlink, basename, dirname."""
 
 from __future__ import annotations
 
@@ -7,127 +7,7 @@ from collections.abc import Iterator
 
 from ..files import File, Folder, Link, Node, fail, normal, totals
 from .base import Run, Usage, program
-from .dates import formatted, moment
-
-
-def kind(node: Node) -> str:
-    """Return the letter of `ls -l` for a node."""
-    return "d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "c" if node.device else "-"
-
-
-def permissions(node: Node) -> str:
-    """Return a mode as `-rw-r--r--`."""
-    return kind(node) + "".join(letter if node.mode & (1 << (8 - i)) else "-" for i, letter in enumerate("rwxrwxrwx"))
-
-
-def size(node: Node) -> int:
-    """Return a size in bytes as `ls` shows it."""
-    return len(node.data) if isinstance(node, File) else len(node.target) if isinstance(node, Link) else 4096
-
-
-@program(
-    "ls",
-    "dir",
-    short="1aAldrtSRhFpinsgoC",
-    long=(
-        "all",
-        "almost-all",
-        "directory",
-        "reverse",
-        "recursive",
-        "human-readable",
-        "classify",
-        "color=",
-        "full-time",
-    ),
-    misuse=2,
-)
-def ls(run: Run) -> None:
-    """List folders."""
-    plain: list[tuple[str, Node]] = []
-    inside: list[tuple[str, Folder]] = []
-    for name in run.args or ["."]:
-        node = run.sh.files.find(run.path(name), follow=not run.has("l", "d", "directory"))
-        if node is None:
-            run.error(f"cannot access '{name}': No such file or directory", 2)
-        elif isinstance(node, Folder) and not run.has("d", "directory"):
-            inside.append((name, node))
-        else:
-            plain.append((name, node))
-    _show(run, _ordered(run, plain))
-    titled = len(run.args) > 1 or run.has("R", "recursive")
-    first = not plain
-    for name, node in [(n, f) for n, f in _ordered(run, list(inside)) if isinstance(f, Folder)]:
-        for title, folder in _folders(run, name, node):
-            run.out(("" if first else "\n") + f"{title}:\n" if titled else "")
-            first = False
-            _list(run, folder)
-
-
-def _folders(run: Run, name: str, folder: Folder) -> Iterator[tuple[str, Folder]]:
-    yield name, folder
-    if run.has("R", "recursive"):
-        for child_name, child in _ordered(run, list(folder.entries.items())):
-            if isinstance(child, Folder) and (not child_name.startswith(".") or run.has("a", "A", "all", "almost-all")):
-                yield from _folders(run, f"{name.rstrip('/')}/{child_name}", child)
-
-
-def _list(run: Run, folder: Folder) -> None:
-    hidden = run.has("a", "A", "all", "almost-all")
-    entries = [(n, c) for n, c in folder.entries.items() if hidden or not n.startswith(".")]
-    entries = _ordered(run, entries)
-    if run.has("a", "all"):
-        entries = [(".", folder), ("..", folder), *entries]
-    if run.has("l", "g", "o", "n"):
-        run.out(f"total {sum(-(-size(n) // 4096) * 4 for _, n in entries if not isinstance(n, Link))}\n")
-    _show(run, entries)
-
-
-def _ordered(run: Run, entries: list[tuple[str, Node]]) -> list[tuple[str, Node]]:
-    found = sorted(entries, key=lambda e: e[0].encode("utf-8", "surrogateescape"))
-    if run.has("t"):
-        found.sort(key=lambda e: -e[1].mtime)
-    if run.has("S"):
-        found.sort(key=lambda e: -size(e[1]))
-    return found[::-1] if run.has("r", "reverse") else found
-
-
-def _show(run: Run, entries: list[tuple[str, Node]]) -> None:
-    width = max((len(_size(run, n)) for _, n in entries), default=1)
-    links = max((len(str(_links(n))) for _, n in entries), default=1)
-    for name, node in entries:
-        mark = (
-            "/"
-            if isinstance(node, Folder) and run.has("F", "p", "classify")
-            else "*"
-            if run.has("F", "classify") and isinstance(node, File) and node.mode & 0o111
-            else "@"
-            if run.has("F", "classify") and isinstance(node, Link) and not run.has("l")
-            else ""
-        )
-        arrow = f" -> {node.target}" if isinstance(node, Link) and run.has("l") else ""
-        head = ""
-        if run.has("l", "g", "o", "n"):
-            head = f"{permissions(node)} {_links(node):{links}d} user user {_size(run, node):>{width}} {formatted('%b %e %H:%M', node.mtime)} "
-        run.out(f"{head}{name}{mark}{arrow}\n")
-
-
-def _links(node: Node) -> int:
-    return 2 + sum(isinstance(c, Folder) for c in node.entries.values()) if isinstance(node, Folder) else 1
-
-
-def _size(run: Run, node: Node) -> str:
-    return human(size(node)) if run.has("h", "human-readable") else str(size(node))
-
-
-def human(count: int) -> str:
-    """Return a size as `1.5K`."""
-    value = float(count)
-    for unit in ("", "K", "M", "G"):
-        if value < 1024 or unit == "G":
-            return f"{value:.0f}" if not unit else f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
-        value /= 1024
-    return str(count)
+from .dates import moment
 
 
 def targets(run: Run) -> Iterator[tuple[str, str]]:
@@ -178,10 +58,10 @@ def cp(run: Run) -> None:
             run.error(f"cannot stat '{source}': No such file or directory")
         elif isinstance(node, Folder) and not run.has("r", "R", "a", "recursive", "archive"):
             run.error(f"-r not specified; omitting directory '{source}'")
+        elif node is files.find(run.path(goal)):
+            run.error(f"'{source}' and '{goal}' are the same file")
         elif isinstance(node, Folder) and any(child is files.locate(run.path(goal))[0] for child in _below(node)):
             run.error(f"cannot copy a directory, '{source}', into itself, '{goal}'")
-        elif node is files.find(run.path(goal)) and isinstance(node, File):
-            run.error(f"'{source}' and '{goal}' are the same file")
         elif not (run.has("n", "no-clobber") and files.find(run.path(goal))):
             _copy(run, node, source, goal)
 
@@ -402,61 +282,6 @@ def changed(spec: str, mode: int, folder: bool) -> int | None:
     return mode
 
 
-@program("stat", short="c:Lt", long=("format=", "printf="))
-def stat(run: Run) -> None:
-    """Write facts about files."""
-    for name in run.args:
-        node = run.sh.files.find(run.path(name), follow=run.has("L"))
-        if node is None:
-            run.error(f"cannot statx '{name}': No such file or directory")
-            continue
-        words = (
-            "directory"
-            if isinstance(node, Folder)
-            else "symbolic link"
-            if isinstance(node, Link)
-            else "regular empty file"
-            if not node.data
-            else "regular file"
-        )
-        facts = {
-            "n": name,
-            "N": f"'{name}'",
-            "s": str(size(node)),
-            "a": f"{node.mode:o}",
-            "A": permissions(node),
-            "F": words,
-            "U": "user",
-            "G": "user",
-            "u": "1000",
-            "g": "1000",
-            "h": str(_links(node)),
-            "Y": str(node.mtime),
-            "X": str(node.mtime),
-            "Z": str(node.mtime),
-            "W": "0",
-            "y": formatted("%Y-%m-%d %H:%M:%S.000000000 +0000", node.mtime),
-            "i": "1",
-            "b": "8",
-            "B": "512",
-            "%": "%",
-        }
-        form = run.get("c", "format")
-        if form is None and run.get("printf") is None:
-            run.out(
-                f"  File: {name}\n  Size: {size(node)}\t{words}\nAccess: ({node.mode:04o}/{permissions(node)})\nModify: {facts['y']}\n"
-            )
-        else:
-            run.out(
-                re.sub(
-                    r"%([a-zA-Z%])",
-                    lambda m: facts.get(m[1], "?"),
-                    form if form is not None else run.get("printf") or "",
-                )
-                + ("\n" if form is not None else "")
-            )
-
-
 @program("basename", short="as:z", long=("suffix=", "multiple"), early=True)
 def basename(run: Run) -> int | None:
     """Write paths without their folders."""
@@ -479,71 +304,6 @@ def dirname(run: Run) -> int | None:
         head, slash, _ = name.rstrip("/").rpartition("/")
         run.out((head.rstrip("/") or ("/" if slash or (name and not name.strip("/")) else ".")) + "\n")
     return None
-
-
-@program("du", short="shabcd:kmx", long=("summarize", "human-readable", "all", "bytes", "total", "max-depth="))
-def du(run: Run) -> None:
-    """Write how much room folders take: bytes with -b, else kilobytes in whole blocks."""
-    for name in run.args or ["."]:
-        node = run.sh.files.find(run.path(name), follow=False)
-        if node is None:
-            run.error(f"cannot access '{name}': No such file or directory")
-            continue
-        depth = 0 if run.has("s", "summarize") else run.number("d", "max-depth", default=99)
-        for path, each, level in _measured(name, node, 0):
-            if level <= depth and (isinstance(each, Folder) or run.has("a", "all") or level == 0):
-                used = _used(each, run.has("b", "bytes"))
-                text = (
-                    str(used)
-                    if run.has("b", "bytes")
-                    else human(used)
-                    if run.has("h", "human-readable")
-                    else str(-(-used // 1024))
-                )
-                run.out(f"{text}\t{path}\n")
-
-
-def _measured(path: str, node: Node, level: int) -> Iterator[tuple[str, Node, int]]:
-    if isinstance(node, Folder):
-        for name in sorted(node.entries):
-            yield from _measured(f"{path.rstrip('/')}/{name}", node.entries[name], level + 1)
-    yield path, node, level
-
-
-def _used(node: Node, exact: bool) -> int:
-    if isinstance(node, Folder):
-        return 4096 + sum(_used(child, exact) for child in node.entries.values())
-    return size(node) if exact else -(-size(node) // 4096) * 4096 if isinstance(node, File) else 0
-
-
-@program("tree", short="aL:dfi", long=("noreport",))
-def tree(run: Run) -> None:
-    """Draw folders."""
-    for name in run.args or ["."]:
-        node = run.sh.files.find(run.path(name))
-        if not isinstance(node, Folder):
-            run.error(f"{name}: No such file or directory")
-            continue
-        counts = [0, 0]
-        run.out(name + "\n")
-        _branches(run, node, "", 1, run.number("L", default=99), counts)
-        run.out(
-            f"\n{counts[0]} director{'y' if counts[0] == 1 else 'ies'}, {counts[1]} file{'' if counts[1] == 1 else 's'}\n"
-        )
-
-
-def _branches(run: Run, folder: Folder, lead: str, level: int, depth: int, counts: list[int]) -> None:
-    entries = [
-        (n, c)
-        for n, c in sorted(folder.entries.items())
-        if (run.has("a") or not n.startswith(".")) and (isinstance(c, Folder) or not run.has("d"))
-    ]
-    for i, (name, child) in enumerate(entries):
-        last = i == len(entries) - 1
-        run.out(f"{lead}{'└── ' if last else '├── '}{name}\n")
-        counts[0 if isinstance(child, Folder) else 1] += 1
-        if isinstance(child, Folder) and level < depth:
-            _branches(run, child, lead + ("    " if last else "│   "), level + 1, depth, counts)
 
 
 @program("mktemp", short="dt", long=("directory",))
