@@ -6,7 +6,7 @@ in single precision, on one thread of one core. They take turns, in changing ord
 greedily, where luck has no say: how many conversations are equal token by token shows that they do the same work. And
 both sample, as training does; what an episode took is printed beside, since luck differs. Run it as
 
-    python -m benchmarks.rollouts [--write] [--weights FOLDER] [--env ID] [--episodes 64] [--repeats 3]
+    python -m benchmarks.rollouts [--write] [--weights FOLDER] [--env ID] [--episodes 128] [--repeats 3]
 
 It measures neither loading nor learning, nor TRL with vLLM, which keeps a cache of its own and wants other hardware.
 """
@@ -110,7 +110,6 @@ def main() -> None:
     if importlib.util.find_spec("trl") is None:
         sys.exit(f"TRL is not a dependency of makerspace; for this benchmark: pip install {REQUIRED}")
     warnings.simplefilter("ignore")
-    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     torch.set_num_threads(1)
     cores = _on_one_core()
     policy = load_policy(how.weights)
@@ -210,7 +209,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help=f"keep the result in results/{RESULT.name}")
     parser.add_argument("--weights", type=Path, default=BUNDLED, help="a policy's folder; default: the bundled one")
     parser.add_argument("--env", action="append", help="an environment's id; default: all of the terminal")
-    parser.add_argument("--episodes", type=int, default=64)
+    parser.add_argument("--episodes", type=int, default=128)
     parser.add_argument("--group", type=int, default=8, help="episodes per task")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--temperature", type=float, default=1.0)

@@ -1,11 +1,11 @@
 """How often a simulated shell does what bash does, and how long it takes.
 
-Model of the world: a corpus of command lines (`shell_corpus.json`), each run alone over the same small tree of files,
-in real bash (a fresh directory, `LC_ALL=C`, a clean environment) and in each candidate. A line *agrees* when standard
-output, exit code and the resulting files (path and bytes) are all equal. Standard error is not compared: its wording
-belongs to the program, not to the behaviour. Run it as
+Model of the world: a corpus of command lines (`shell_corpus.json`) and programs made from a grammar
+(`shell_programs.py`), each run alone over the same small tree of files, in real bash (a fresh directory, `LC_ALL=C`, a
+clean environment) and in each candidate. A line *agrees* when standard output, exit code and the resulting files (path
+and bytes) are all equal. Standard error is not compared: its wording belongs to the program, not to the behaviour. Run
 
-    python -m benchmarks.shell_agreement [--write] [--show CANDIDATE]
+    python -m benchmarks.shell_agreement [--write] [--show CANDIDATE] [--programs COUNT] [--seed FIRST]
 
 It does not know what a line is for, and it does not judge lines that bash itself may answer in several ways.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import statistics
 import subprocess
 import tempfile
@@ -117,12 +118,12 @@ def run_makerspace(files: dict[str, str], command: str) -> Outcome:
 
     start = time.perf_counter()
     tree = Files(lambda: 1_704_067_200)
+    for folder in ("/dev", "/tmp", ENV["HOME"]):
+        tree.mkdir(folder, parents=True)
+    tree.add("/dev/null", File(device=True))
     for name, text in files.items():
         tree.mkdir(str(Path(WORK, name).parent), parents=True)
         tree.write(f"{WORK}/{name}", text.encode())
-    tree.mkdir(ENV["HOME"], parents=True)
-    tree.mkdir("/dev")
-    tree.root.entries["dev"].entries["null"] = File(device=True)  # type: ignore[union-attr]
     shell = OwnShell(tree, WORK, ENV)
     ready = time.perf_counter()
     out = shell.run(command)
@@ -146,7 +147,7 @@ def compare(shell: Shell, corpus: dict[str, Any], truth: list[Outcome]) -> tuple
     for line, want in zip(corpus["lines"], truth, strict=True):
         try:
             got = shell(corpus["tree"], line["command"])
-        except Exception as error:  # a candidate that raises has failed the line, not the benchmark
+        except Exception as error:  # noqa: BLE001  a candidate that raises has failed the line, not the benchmark
             got = Outcome(f"{type(error).__name__}: {error}", -1, {})
         create.append(got.create_s)
         run.append(got.run_s)
@@ -177,24 +178,41 @@ def show(wrong: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Compare the candidates and print the figures as JSON."""
+    from .shell_programs import program
+
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--write", action="store_true", help=f"store the figures in {RESULT.name}")
     parser.add_argument("--show", choices=sorted(CANDIDATES), help="print this candidate's disagreements and stop")
+    parser.add_argument("--programs", type=int, default=500, help="how many generated programs are run too")
+    parser.add_argument("--seed", type=int, default=20_000, help="the seed of the first of them")
     args = parser.parse_args()
     corpus = json.loads(CORPUS.read_text())
-    truth = [run_bash(corpus["tree"], line["command"]) for line in corpus["lines"]]
+    seeds = range(args.seed, args.seed + args.programs)
+    programs = {**corpus, "lines": [{"group": "generated", "command": program(seed)} for seed in seeds]}
     chosen = [args.show] if args.show else sorted(CANDIDATES)
-    results = {name: compare(CANDIDATES[name], corpus, truth) for name in chosen}
+    report: dict[str, Any] = {"python": platform.python_version(), "bash": version("bash"), "awk": version("awk", "-W")}
+    for title, lines in (("corpus", corpus), ("programs", programs)):
+        truth = [run_bash(lines["tree"], line["command"]) for line in lines["lines"]]
+        bash_ms = round(1e3 * statistics.median(t.run_s for t in truth), 3)
+        report[title] = {"lines": len(truth), "bash_command_ms": bash_ms}
+        for name in chosen:
+            report[title][name], wrong = compare(CANDIDATES[name], lines, truth)
+            if args.show:
+                show(wrong)
     if args.show:
-        return show(results[args.show][1])
-    bash_ms = round(1e3 * statistics.median(t.run_s for t in truth), 3)
-    report = {"lines": len(truth), "bash_command_ms": bash_ms, **{name: r[0] for name, r in results.items()}}
+        return
     text = json.dumps(report, indent=1)
     print(text)
     if args.write:
         RESULT.parent.mkdir(exist_ok=True)
         RESULT.write_text(text + "\n")
-    return None
+
+
+def version(name: str, option: str = "--version") -> str:
+    """Return the first line of what a program says about its version."""
+    argv = [name, option, "version"] if option == "-W" else [name, option]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return (done.stdout or done.stderr).split("\n")[0]
 
 
 if __name__ == "__main__":

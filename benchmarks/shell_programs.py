@@ -1,7 +1,7 @@
-"""Shell programs from a grammar: what a person or an agent might type over the corpus's little tree of files.
+"""Shell programs from a grammar: what a person or an agent might type over the corpus's tree of files.
 
-`program(seed)` is a pure function. The programs avoid what bash and GNU leave open (the order of unsorted folders, times, process numbers)
-and what differs between awks. They do not try to be useful.
+`program(seed)` is a pure function. The programs avoid what bash and GNU leave open (the order of unsorted folders,
+times, process numbers) and what differs between awks. They do not try to be useful.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ WORDS = (
     "user",
     "=",
 )
+GREP = ("", "-i ", "-v ", "-c ", "-n ", "-o ", "-w ", "-x ", "-m2 ", "-A1 ", "-B1 ", "-nA1 ")
+SORT = ("", "-r", "-n", "-u", "-f", "-rn", "-nu", "-k2", "-k2,2", "-k2n", "-t, -k3n", "-t, -k2,2 -k3,3nr", "-s -k1,1")
+TR = ("a-z A-Z", "-d aeiou", "-s a-z", "-d [:digit:]", "-cd a-z", ", :", "abc xy", "-s e", "[:lower:] [:upper:]")
+DATES = ("@0", "2024-02-29 12:00", "2024-01-31 +1 day", "2023-12-25")
 CLASSES = ("[a-z]", "[0-9]", "[A-Z]", "[aeiou]", "[^,]", "[[:digit:]]", "[[:upper:]]", "[[:space:]]", ".")
 
 
@@ -115,7 +119,7 @@ class _Maker:
             "{m=$2>m?$2:m} END {print m}",
             '{$1="Q"; print}',
         )
-        return f"awk {separator}'{test or action and ''}{' ' if test and action else ''}{action or ('' if test else '{print}')}'"
+        return f"awk {separator}'{test}{' ' if test and action else ''}{action or ('' if test else '{print}')}'"
 
     def sed(self) -> str:
         address = self.of(
@@ -149,7 +153,7 @@ class _Maker:
 
     def filter(self) -> str:
         return self.of(
-            f"grep {self.of('', '-i ', '-v ', '-c ', '-n ', '-o ', '-w ', '-x ', '-m2 ', '-A1 ', '-B1 ', '-nA1 ')}'{self.regex()}'",
+            f"grep {self.of(*GREP)}'{self.regex()}'",
             f"grep -E {self.of('', '-i ', '-v ', '-c ', '-o ')}'{self.ere()}'",
             f"grep -F {self.of('', '-c ', '-n ')}'{self.of(*WORDS)}'",
             self.sed(),
@@ -157,13 +161,13 @@ class _Maker:
             self.awk(),
             self.awk(),
             self.awk(),
-            f"sort {self.of('', '-r', '-n', '-u', '-f', '-rn', '-nu', '-k2', '-k2,2', '-k2n', '-t, -k3n', '-t, -k2,2 -k3,3nr', '-s -k1,1', '-b -k2')}",
+            f"sort {self.of(*SORT)}",
             f"uniq {self.of('', '-c', '-d', '-u', '-i', '-f1')}",
             f"cut {self.of('-d, -f', '-d= -f', '-c', '-f', '-sd, -f')}{self.of('1', '2', '1,3', '2-', '-2', '1-3,5')}",
             f"cut -d' ' -f{self.n(1, 4)}",
             f"head {self.of('', f'-n {self.n()}', f'-{self.n(1)}', f'-c {self.n(0, 30)}', f'-n -{self.n()}')}",
             f"tail {self.of('', f'-n {self.n()}', f'-{self.n(1)}', f'-c {self.n(0, 30)}', f'-n +{self.n(1)}')}",
-            f"tr {self.of('a-z A-Z', '-d aeiou', '-s a-z', '-d [:digit:]', '-cd a-z', ', :', 'abc xy', '-s e', '[:lower:] [:upper:]')}",
+            f"tr {self.of(*TR)}",
             f"wc {self.of('-l', '-w', '-c', '-lw', '', '-L', '-m')}",
             self.of(
                 "tac",
@@ -222,7 +226,7 @@ class _Maker:
             f"join {self.of('', '-a1', '-v2', '-o 1.2,2.2')} left.txt right.txt",
             f"paste {self.of('', '-d,', '-d:')} {self.file()} {self.file()}",
             f"basename {self.of('a/b.c .c', '/x/y/', 'z.txt .txt')}",
-            f"date -u -d '{self.of('@0', '2024-02-29 12:00', '2024-01-31 +1 day', '2023-12-25')}' '+{self.of('%F', '%Y/%m/%d', '%j', '%a %b %e', '%H:%M', '%s', '%u')}'",
+            f"date -u -d '{self.of(*DATES)}' '+{self.of('%F', '%Y/%m/%d', '%j', '%a %b %e', '%H:%M', '%s', '%u')}'",
         )
 
     def pipeline(self) -> str:
@@ -271,9 +275,9 @@ class _Maker:
         one, two = self.of(*operators[:-2]), self.of(*operators[:-2])
         return f"x={self.n(0, 30)}; y={self.n(1, 9)}; " + self.of(
             f"echo $(({a} {one} {b} {two} {c}))",
-            f"echo $((x++ + ++y)) $x $y",
+            "echo $((x++ + ++y)) $x $y",
             f"((x {one} y)); echo $?",
-            f"echo $((x / y)) $((x % y)) $((-x / y))",
+            "echo $((x / y)) $((x % y)) $((-x / y))",
             f"echo $((x {one} y ? {a} : {b}))",
             "while ((x > 25)); do ((x -= 3)); done; echo $x",
             f"echo $(( ({a} {one} {b}) {two} {c} ))",
@@ -294,31 +298,37 @@ class _Maker:
             'printf "%s;" $l',
         )
         head = self.of(
-            "while read -r l; do {}; done < {}",
+            "while read -r l; do {0}; done < {1}",
             "cat {1} | while read l; do {0}; done",
             "for l in $(cat {1}); do {0}; done",
             "while IFS=, read -r l r; do {0}; done < {1}",
             "while IFS= read -r l; do {0}; done < {1}",
         )
-        return head.format(body, self.of(*FILES)) if "{1}" in head else head.format(body, self.of(*FILES))
+        return head.format(body, self.of(*FILES))
 
     def change(self) -> str:
         return self.of(
             f"{self.filter()} < {self.file()} > out.txt; cat out.txt",
             f"sed -i 's/{self.of(*WORDS)}/{self.of('X', '&&', '')}/{self.of('', 'g')}' {self.file()}; echo $?",
             f"sed -i '{self.of('1d', '$d', '2,3d', '/a/d')}' {self.file()}",
-            f"mkdir -p {self.of('new', 'docs/x/y', 'src')} && mv {self.of('*.txt', 'left.txt', '*.csv', 'src/*.c')} {self.of('docs', 'src')}; ls {self.of('docs', 'src', '.')}",
-            f"cp {self.of('-r docs/old', 'app.log', '-r src', 'left.txt right.txt')} {self.of('copy', 'docs', 'src/')}; echo $?; ls docs",
-            f"rm {self.of('', '-f ', '-r ')}{self.of('*.txt', 'docs', 'missing', 'src/main.c', 'docs/old/*')}; echo $?; ls",
-            f"for f in {self.of('*.txt', 'docs/old/*', 'src/*.c', '*.none')}; do {self.of('mv $f $f.bak', 'echo $f', 'wc -c < $f', 'echo ${f%.*} ${f##*.}')}; done; ls",
-            f"find . -name '{self.of('*.c', '*.tmp', '*.txt')}' -exec {self.of('rm {} ;', 'cp {} {}.bak ;', 'basename {} ;')} | sort; ls src".replace(
-                " ;", " \\;"
-            ),
+            f"mkdir -p {self.of('new', 'docs/x/y', 'src')} && mv {self.of('*.txt', 'left.txt', '*.csv', 'src/*.c')} "
+            f"{self.of('docs', 'src')}; ls {self.of('docs', 'src', '.')}",
+            f"cp {self.of('-r docs/old', 'app.log', '-r src', 'left.txt right.txt')} "
+            f"{self.of('copy', 'docs', 'src/')}; echo $?; ls docs",
+            f"rm {self.of('', '-f ', '-r ')}"
+            f"{self.of('*.txt', 'docs', 'missing', 'src/main.c', 'docs/old/*')}; echo $?; ls",
+            f"for f in {self.of('*.txt', 'docs/old/*', 'src/*.c', '*.none')}; do "
+            f"{self.of('mv $f $f.bak', 'echo $f', 'wc -c < $f', 'echo ${f%.*} ${f##*.}')}; done; ls",
+            f"find . -name '{self.of('*.c', '*.tmp', '*.txt')}' -exec "
+            + self.of("rm {}", "cp {} {}.bak", "basename {}")
+            + " \\; | sort; ls src",
             "echo " + self.of("PORT=1", "x", "'a b'") + f" {self.of('>', '>>')} {self.file()}; tail -2 .env words.txt",
-            f"touch {self.of('a b', 'docs/n.md', 'words.txt')}; ls {self.of('', 'docs')}; [ -s {self.file()} ]; echo $?",
+            f"touch {self.of('a b', 'docs/n.md', 'words.txt')}; "
+            f"ls {self.of('', 'docs')}; [ -s {self.file()} ]; echo $?",
             f"{self.pipeline()} | tee -a {self.file()} | wc -l",
             f"ls {self.of('missing', 'docs')} {self.of('2>/dev/null', '> o 2>&1', '2> e')}; echo $?; cat o 2>/dev/null",
-            f"f() {{ {self.of('echo $1-$2', 'local x=1; echo $x', 'return 3', 'cat $1')}; }}; f {self.of('a b', 'left.txt')}; echo $? $x",
+            f"f() {{ {self.of('echo $1-$2', 'local x=1; echo $x', 'return 3', 'cat $1')}; }}; "
+            f"f {self.of('a b', 'left.txt')}; echo $? $x",
             f'x=$({self.pipeline()}); echo "$x" | {self.filter()}',
             f"if {self.of('grep -q', 'grep -qi')} '{self.of(*WORDS)}' {self.file()}; then echo yes; else echo no; fi",
             "a=("

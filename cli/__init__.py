@@ -60,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if extra is None:
             raise
         _fail(f"{missing.name} is not installed; this needs: pip install 'makerspace[{extra}]'")
+    except FileNotFoundError as missing:
+        if missing.errno is not None:  # the system's, not a sentence of ours
+            raise
+        _fail(str(missing))
     except BrokenPipeError:  # the reader of a pipe went away, as `| head` does
         sys.stderr.close()
         sys.exit(1)

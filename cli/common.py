@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from tomllib import TOMLDecodeError
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 
 from ..envs.registration import NAMESPACE
@@ -65,6 +68,19 @@ def choice(what: str, given: str, choices: Iterable[str]) -> str:
     near = nearest(given, known)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise Mistake(f"there is no {what} {given!r}; {hint}{what}s: {', '.join(known)}")
+
+
+@contextmanager
+def recipe_errors() -> Iterator[None]:
+    """Tell the first thing that is wrong with a recipe, or with an option that overrides it, as a mistake."""
+    try:
+        yield
+    except ValidationError as refused:
+        first = refused.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Mistake(f"recipe: {place} = {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+    except TOMLDecodeError as broken:
+        raise Mistake(f"recipe: {broken}") from None
 
 
 def console() -> Console:

@@ -9,6 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..envs.tasks.base import SPLITS
+from .common import choice, recipe_errors, resolve
+
 
 def evaluate(
     policy: Annotated[
@@ -31,7 +34,10 @@ def evaluate(
     from ..policy.player import Player, named_policy
     from ..policy.recipe import load_recipe
 
-    recipe = load_recipe(preset, tasks={"families": family} if family else {})
+    families = [resolve(name) for name in family or ()]
+    split = choice("split", split, SPLITS)
+    with recipe_errors():
+        recipe = load_recipe(preset, tasks={"families": families} if families else {})
     player = Player(named_policy(policy), recipe)
     with player.rollout(trace) as rollout:
         result = play(rollout, evaluation_jobs(player.env_ids, tasks, split, seed), temperature)

@@ -20,6 +20,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from .common import recipe_errors
+
 if TYPE_CHECKING:
     from ..policy.train import Report
 
@@ -49,7 +51,8 @@ def train(
         "examination": _given(tasks=tasks),
         "warm_start": _given(weights=weights),
     }
-    recipe = load_recipe(preset, **overrides)
+    with recipe_errors():
+        recipe = load_recipe(preset, **overrides)
     folder = out or Path("runs") / f"{Path(preset).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     console = Console(quiet=as_json)
     with _Show(console, recipe.reinforce.steps) as show:

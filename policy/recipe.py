@@ -43,7 +43,9 @@ class WarmStart(_Section):
     """Difficulties that are demonstrated."""
     slip_rate: float = 0.15
     """How often the expert slips before a right call."""
-    steps: int = 700
+    hasty_share: float = 0.0
+    """Share of demonstrations by experts who hand in one call too early; the crowd is cloned as it is, unfiltered."""
+    steps: int = 500
     batch: int = 32
     learning_rate: float = 3e-3
 
@@ -51,12 +53,12 @@ class WarmStart(_Section):
 class Reinforce(_Section):
     """Reinforcement learning on live environments."""
 
-    steps: int = 40
+    steps: int = 30
     groups: int = 16
     """Tasks per step."""
     group_size: int = 8
     """Episodes per task."""
-    learning_rate: float = 2e-4
+    learning_rate: float = 1e-4
     warmup: int = 4
     """Steps over which the rate rises: AdamW's first steps are as large as it allows, whatever the gradient says."""
     minibatches: int = 2

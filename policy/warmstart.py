@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def warm_start(recipe: Recipe, folder: Path, tell: Tell) -> Policy:
     to ``folder/warmstart``.
     """
     settings = recipe.warm_start
-    scripts = demonstrations(recipe, folder, tell)
+    scripts = crowd(demonstrations(recipe, folder, tell), settings.hasty_share, recipe.seed)
     tokenizer = Tokenizer.train((text for script in scripts for text in script.texts()), settings.vocab_size)
     bridge = Bridge(tokenizer, recipe.engine.max_result_tokens)
     conversations = [script.tokens(bridge) for script in scripts]
@@ -52,6 +52,12 @@ def warm_start(recipe: Recipe, folder: Path, tell: Tell) -> Policy:
     policy = Policy(model, tokenizer)
     save_policy(policy, folder / "warmstart")
     return policy
+
+
+def crowd(scripts: Sequence[Script], hasty_share: float, seed: int) -> list[Script]:
+    """Return the demonstrations of a crowd in which some are hasty."""
+    rng = random.Random(f"crowd {seed}")
+    return [script.hasty() if rng.random() < hasty_share else script for script in scripts]
 
 
 def demonstrations(recipe: Recipe, folder: Path, tell: Tell) -> list[Script]:

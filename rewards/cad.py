@@ -185,7 +185,7 @@ def _shared(a: bytes, b: bytes) -> float | None:
     if first is None or second is None:
         return None
     try:
-        shared = kernel.guarded(lambda: kernel.common(first.shape, [second.shape])).Volume()
+        shared = kernel.guarded(lambda: kernel.common(kernel.parsed(a), [kernel.parsed(b)])).Volume()
     except kernel.KernelError:
         return None
     least = min(first.volume, second.volume)

@@ -16,7 +16,6 @@ between sketch figures not at all.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -27,7 +26,8 @@ from pydantic import Field
 from ..application import Application
 from ..base import ToolCall, ToolFault, ToolResult, View
 from ..tools import nearest, shown, tool
-from .document import MAX_FEATURES, Feature, Features, Value, features_of, group_of, key_of, new_name, plain
+from .document import MAX_FEATURES, Feature, Features, Value, group_of, new_name
+from .history import History
 from .view import NUMBERS, line, numbers
 from .wording import number, rounded
 
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 Length = Annotated[float, Field(ge=0.01, le=2000)]
 Position = Annotated[float, Field(ge=-2000, le=2000)]
 Format = Literal["step", "stl", "brep"]
-
-MAX_UNDO = 64
-"""Most documents kept for ``undo``; older ones are forgotten."""
 
 _FILES: dict[str, str] = {"step": "part.step", "stl": "part.stl", "brep": "export.brep"}
 
@@ -58,13 +55,7 @@ class Cad(Application):
     feature_names: ClassVar[tuple[str, ...]] = (*NUMBERS, "undo", "last_ok")
 
     def __init__(self) -> None:
-        self._empty()
-
-    def _empty(self) -> None:
-        self._features: Features = ()
-        self._undo: list[Features] = []
-        self._exports: dict[str, Features] = {}
-        self._last_ok = True  # part of the snapshot, not of the state hash
+        self._state = History()
 
     @staticmethod
     def warm() -> None:
@@ -196,14 +187,8 @@ class Cad(Application):
         """
         if kind == "linear" and not spacing:
             raise ToolFault("bad_argument", "pattern: linear needs a spacing other than 0", "for example spacing = 20")
-        arguments: dict[str, Value] = {
-            "kind": kind,
-            "count": count,
-            "spacing": spacing,
-            "direction": direction,
-            "angle": angle,
-            "feature": feature,
-        }
+        arguments: dict[str, Value] = {"kind": kind, "count": count, "spacing": spacing}
+        arguments |= {"direction": direction, "angle": angle, "feature": feature}
         return self._add("pattern", arguments)
 
     # -- editing --
@@ -217,10 +202,15 @@ class Cad(Application):
             parameter: Name of the number, such as width.
             value: The new value, in mm or degrees.
         """
-        place = self._find(feature)
+        from .build import alike
+
+        place = self._state.place(feature)
         old = self._features[place]
         changed = old.changed(parameter, _validated(old, parameter, value))
-        self._commit((*self._features[:place], changed, *self._features[place + 1 :]))
+        features = (*self._features[:place], changed, *self._features[place + 1 :])
+        if alike(self._features, features):
+            raise ToolFault("precondition", f"{feature}.{parameter} = {number(value)} changes nothing in the part")
+        self._commit(features)
         return self._done(f"{feature}.{parameter} = {number(value)}")
 
     @tool
@@ -230,7 +220,7 @@ class Cad(Application):
         Args:
             feature: Name of the feature or sketch figure, such as Hole2.
         """
-        self._find(feature)
+        self._state.place(feature)
         gone = group_of(self._features, feature)
         self._commit(tuple(f for i, f in enumerate(self._features) if i not in gone))
         return self._done(f"{feature} removed")
@@ -238,9 +228,9 @@ class Cad(Application):
     @tool
     def undo(self) -> ToolResult:
         """Take back the last change of the document."""
-        if not self._undo:
+        if not self._state.undo:
             raise ToolFault("precondition", "undo: there is nothing to undo")
-        self._features = self._undo.pop()
+        self._state.features = self._state.undo.pop()
         return self._done("undo")
 
     # -- looking and handing out --
@@ -257,9 +247,8 @@ class Cad(Application):
         data = {"volume": body.volume, "area": body.area, "low": list(low), "high": list(high)}
         data |= {"centre_of_mass": list(body.centre), "faces": faces, "edges": edges, "features": self._tree()}
         size = " x ".join(number(round(v, 3)) for v in body.size)
-        return ToolResult(
-            True, f"size {size} mm, volume {rounded(body.volume)} mm3, {faces} faces, {edges} edges", data
-        )
+        text = f"size {size} mm, volume {rounded(body.volume)} mm3, {faces} faces, {edges} edges"
+        return ToolResult(True, text, data)
 
     @tool
     def export(self, format: Format = "step") -> ToolResult:  # noqa: A002 - the agent's word
@@ -270,7 +259,7 @@ class Cad(Application):
         """
         if self._model().body is None:
             raise ToolFault("precondition", "export: there is no body yet", "new_sketch, a figure, then extrude")
-        self._exports[format] = self._features
+        self._state.exports[format] = self._features
         return ToolResult(True, f"exported {_FILES[format]}", {"file": _FILES[format]})
 
     # -- state --
@@ -278,30 +267,28 @@ class Cad(Application):
     def call(self, call: ToolCall) -> ToolResult:
         """Carry out one call; see ``Simulator.call``."""
         result = super().call(call)
-        self._last_ok = result.ok
+        self._state.last_ok = result.ok
         return result
 
-    def reset(self, scene: Mapping[str, Any], seed: int) -> View:  # noqa: ARG002 - nothing here is random
+    def reset(self, scene: Mapping[str, Any], seed: int) -> View:
         """Start with the scene's part, or with an empty document.
 
         Raises:
             ValueError: If a call of the scene is refused.
         """
-        self._empty()
+        self._state = History()
         for data in scene.get("calls", []):
             result = self.call(ToolCall.from_json(data))
             if not result.ok:
                 raise ValueError(f"the scene's call {data} was refused: {result.text}")
-        self._undo.clear()
+        self._state.undo.clear()
         return self.observe()
 
     def observe(self) -> View:
         """Show a line of text and the numbers."""
         model = self._model() if self._features else None
-        return View(
-            line(self._features, model),
-            (*numbers(self._features, model), math.log1p(len(self._undo)), float(self._last_ok)),
-        )
+        session = (math.log1p(len(self._state.undo)), float(self._state.last_ok))
+        return View(line(self._features, model), (*numbers(self._features, model), *session))
 
     def artifacts(self) -> dict[str, bytes]:
         """Return the part, the feature tree and the exported files."""
@@ -309,38 +296,23 @@ class Cad(Application):
         body = self._model().body if self._features else None
         if body is not None:
             files["part.brep"] = body.brep
-        if self._exports:
+        if self._state.exports:
             from .build import exported
 
-            files |= {_FILES[form]: exported(features, form) for form, features in sorted(self._exports.items())}
+            files |= {_FILES[form]: exported(features, form) for form, features in sorted(self._state.exports.items())}
         return files
 
     def snapshot(self) -> bytes:
         """Return the document, the documents before it and the exports, as JSON."""
-        state = {
-            "features": plain(self._features),
-            "undo": [plain(features) for features in self._undo],
-            "exports": {form: plain(features) for form, features in sorted(self._exports.items())},
-            "last_ok": self._last_ok,
-        }
-        return json.dumps(state, separators=(",", ":")).encode()
+        return self._state.to_bytes()
 
     def restore(self, snapshot: bytes) -> None:
         """Take over the state of a snapshot."""
-        state = json.loads(snapshot)
-        self._features = features_of(state["features"])
-        self._undo = [features_of(features) for features in state["undo"]]
-        self._exports = {form: features_of(features) for form, features in state["exports"].items()}
-        self._last_ok = state["last_ok"]
+        self._state = History.from_bytes(snapshot)
 
     def state_hash(self) -> str:
         """Digest the document, what undo leads back to, and the exports; not whether the last call was refused."""
-        state = [
-            key_of(self._features),
-            [key_of(features) for features in self._undo],
-            {form: key_of(f) for form, f in self._exports.items()},
-        ]
-        return hashlib.blake2b(json.dumps(state, sort_keys=True).encode(), digest_size=16).hexdigest()
+        return self._state.digest()
 
     def render(self) -> bytes:
         """Return a drawing of the part as SVG: isometric, top, front and right; not a tool."""
@@ -350,6 +322,10 @@ class Cad(Application):
         return sheet(None if body is None else body.shape())
 
     # -- inside --
+
+    @property
+    def _features(self) -> Features:
+        return self._state.features
 
     def _model(self) -> Model:
         from .build import model_of
@@ -368,28 +344,16 @@ class Cad(Application):
         from .build import model_of
 
         model_of(features)
-        self._undo = [*self._undo, self._features][-MAX_UNDO:]
-        self._features = features
+        self._state.commit(features)
 
     def _done(self, what: str) -> ToolResult:
         model = self._model()
         status = f"warning: {model.warning}" if model.warning else "ok"
         body = f"volume {rounded(model.body.volume)} mm3" if model.body else "no body"
         state = f"{model.sketch} open" if model.sketch else body
-        data = {
-            "features": len(self._features),
-            "volume": model.body.volume if model.body else 0.0,
-            "warning": model.warning,
-        }
+        volume = model.body.volume if model.body else 0.0
+        data = {"features": len(self._features), "volume": volume, "warning": model.warning}
         return ToolResult(True, f"{what} {status}: {state}", data)
-
-    def _find(self, name: str) -> int:
-        names = [f.name for f in self._features]
-        if name not in names:
-            raise ToolFault(
-                "not_found", f"there is no feature {shown(name)}", f"features: {', '.join(names)}", nearest(name, names)
-            )
-        return names.index(name)
 
     def _tree(self) -> list[dict[str, Any]]:
         if not self._features:
@@ -411,11 +375,9 @@ def _validated(feature: Feature, parameter: str, value: float) -> Value:
     values = feature.values
     numbers = [k for k, v in values.items() if not isinstance(v, str) and k not in ("plane", "face", "feature")]
     if parameter not in numbers:
+        hint = f"numbers: {', '.join(numbers)}"
         raise ToolFault(
-            "not_found",
-            f"{feature.name} has no number {shown(parameter)}",
-            f"numbers: {', '.join(numbers)}",
-            nearest(parameter, numbers),
+            "not_found", f"{feature.name} has no number {shown(parameter)}", hint, nearest(parameter, numbers)
         )
     old = values[parameter]
     new = int(value) if isinstance(old, int) and value.is_integer() else value

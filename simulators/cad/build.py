@@ -76,6 +76,17 @@ def _attempt(model: Model, feature: Feature) -> Model | ToolError:
         return fault.result.error or ToolError("kernel", str(fault))
 
 
+def alike(a: Features, b: Features) -> bool:
+    """Whether two documents make the same part, and the same open sketch.
+
+    Raises:
+        ToolFault: If one of them cannot be built.
+    """
+    one, other = model_of(a), model_of(b)
+    same_body = (one.body and one.body.brep) == (other.body and other.body.brep)
+    return same_body and (one.sketch, one.frame, one.figures) == (other.sketch, other.frame, other.figures)
+
+
 def exported(features: Features, form: str) -> bytes:
     """Return a document's body as a file of a form: ``step``, ``stl`` or ``brep``.
 

@@ -1,11 +1,12 @@
 """The terminal: a person's shell, and an editor's three ways to touch a file.
 
-Model of the world: one user at `/home/user`, one working folder that stays between calls, files in memory, and a clock that stands still
-during a call and moves one second with each. A command that fails is an ordinary result: its text ends with `[exit N]`. Only a call that
-cannot be carried out at all (a NUL byte, a file to edit that is missing) is an error.
+Model of the world: one user at `/home/user`, one working folder that stays between calls, files in memory, and a clock
+that stands still during a call and moves one second with each. A command that fails is an ordinary result: its text
+ends with `[exit N]`. Only a call that cannot be carried out at all (a NUL byte, a file to edit that is missing) is an
+error.
 
-Scene: `{"files": {path: text}, "cwd": "/work", "env": {name: text}, "modes": {path: 493}}`, every key optional; paths are absolute or
-relative to `cwd`. Artifacts: every file below `/work` and `/home/user` by its absolute path.
+Scene: `{"files": {path: text}, "cwd": "/work", "env": {name: text}, "modes": {path: 493}}`, every key optional; paths
+are absolute or relative to `cwd`. Artifacts: every file below `/work` and `/home/user` by its absolute path.
 
 It knows no task and no reward, and it does not reproduce users, permissions, processes or a network.
 """
@@ -22,7 +23,7 @@ from pydantic import Field
 from ..application import Application
 from ..base import ToolFault, ToolResult, View
 from ..tools import nearest, tool
-from .files import File, Files, Folder, Node, from_json, normal, to_json, totals
+from .files import File, Files, Folder, Node, normal, to_json, totals
 from .text import shown, to_bytes, to_text
 
 # 2024-01-01 00:00:00 UTC: the clock at every reset.
@@ -33,7 +34,7 @@ WORK = "/work"
 MAX_SHOWN = 2_000
 HEAD = 1_200
 ENV = {"HOME": HOME, "LANG": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "USER": "user"}
-FOLDERS = ("/bin", "/dev", HOME, "/tmp", "/usr/bin", WORK)
+FOLDERS = ("/bin", "/dev", HOME, "/tmp", "/usr/bin", WORK)  # noqa: S108  (a folder of the simulated disk)
 
 
 class Terminal(Application):
@@ -203,10 +204,7 @@ class Terminal(Application):
         self.__init__()
         for folder in FOLDERS:
             self._files.mkdir(folder, parents=True)
-        _, _, dev = self._files.locate("/dev")
-        assert isinstance(dev, Folder)
-        dev.entries["null"] = File(mode=0o666, mtime=EPOCH, device=True)
-        self._files.count += 1
+        self._files.add("/dev/null", File(mode=0o666, mtime=EPOCH, device=True))
         self._cwd = normal(scene.get("cwd", WORK))
         self._env = {**ENV, **scene.get("env", {})}
         self._files.mkdir(self._cwd, parents=True)
@@ -230,7 +228,7 @@ class Terminal(Application):
         return View(shown(f"{self._cwd}: {listing or '(empty)'}"), self._features())
 
     def _features(self) -> tuple[float, ...]:
-        """Return the features: numbers of files and folders below `/work` and home, their size, and facts of the last call."""
+        """Return how many files and folders lie below `/work` and home, their size, and facts of the last call."""
         roots = [node for path in (WORK, HOME) if isinstance(node := self._files.find(path), Folder)]
         entries = sum(totals(root)[0] for root in roots)
         folders = sum(_folders(root) for root in roots)
@@ -268,10 +266,7 @@ class Terminal(Application):
         """Rebuild the state of a snapshot."""
         state = json.loads(snapshot)
         self.__init__()
-        root = from_json(state["root"])
-        assert isinstance(root, Folder)
-        self._files.root = root
-        self._files.count, self._files.bytes = totals(root)
+        self._files.load(state["root"])
         self._cwd, self._env, self._clock = state["cwd"], state["env"], state["clock"]
         self._calls, self._code, self._lines = state["last"]
 

@@ -1,9 +1,10 @@
 """A file system in memory: folders, files, symbolic links and the null device.
 
-Model of the world: one tree, absolute POSIX paths, bytes as contents, one user who may do everything. Failures are `OSError`s
-with the numbers and words of POSIX. Quotas bound what any sequence of calls can store.
+Model of the world: one tree, absolute POSIX paths, bytes as contents, one user who may do everything. Failures are
+`OSError`s with the numbers and words of POSIX. Quotas bound what any sequence of calls can store.
 
-It does not know owners, permissions (a mode is kept, never enforced), hard links (a second name is a copy) or access times.
+It does not know owners, permissions (a mode is kept, never enforced), hard links (a second name is a copy) or access
+times.
 """
 
 from __future__ import annotations
@@ -90,10 +91,12 @@ class Files:
     def locate(self, path: str, follow: bool = True) -> tuple[Folder, str, Node | None]:
         """Return the folder that holds `path`, its name there, and what stands there (`None` if nothing does).
 
-        Symbolic links on the way are followed, the last one only if `follow`. The root is its own folder under the name "".
+        Symbolic links on the way are followed, the last one only if `follow`. The root is its own folder under the name
+        "".
 
         Raises:
-            OSError: If a folder on the way is missing (ENOENT) or no folder (ENOTDIR), a name is too long, or links turn in a circle.
+            OSError: If a folder on the way is missing (ENOENT) or no folder (ENOTDIR), a name is too long, or links
+            turn in a circle.
         """
         todo = [part for part in reversed(path.split("/")) if part not in ("", ".")]
         trail: list[tuple[Folder, str]] = [(self.root, "")]
@@ -201,6 +204,25 @@ class Files:
         folder.mtime = self.now()
         self.count += 1
 
+    def add(self, path: str, node: Node) -> None:
+        """Put a node at a free path, as it is.
+
+        Raises:
+            OSError: If something stands there or its folder is missing.
+        """
+        folder, name, there = self.locate(path, follow=False)
+        if there is not None:
+            raise fail(errno.EEXIST, path)
+        self._add(folder, name, node, path)
+
+    def load(self, data: list[Any]) -> None:
+        """Exchange the whole tree for one that `to_json` wrote."""
+        root = from_json(data)
+        if not isinstance(root, Folder):
+            raise ValueError("the root of a file system is a folder")
+        self.root = root
+        self.count, self.bytes = totals(root)
+
     def mkdir(self, path: str, parents: bool = False) -> None:
         """Make a folder.
 
@@ -299,7 +321,7 @@ class Files:
             self.copy(old, new)
 
     def walk(self, path: str = "/") -> Iterator[tuple[str, Node]]:
-        """Yield every entry at and below `path` as (absolute path, node), folders before their entries, names in order."""
+        """Yield every entry at and below `path` with its absolute path, folders before their entries, in order."""
         node = self.find(path, follow=False)
         if node is not None:
             yield from _walk(path, node)

@@ -1,4 +1,7 @@
-"""What one call of the shell may spend. Everything is counted, nothing is timed, so that a stopped command stops at the same place everywhere."""
+"""What one call of the shell may spend.
+
+Everything is counted and nothing is timed, so that a stopped command stops at the same place everywhere.
+"""
 
 from __future__ import annotations
 

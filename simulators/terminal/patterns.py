@@ -1,4 +1,4 @@
-"""How patterns are written: shell globs and POSIX regular expressions with GNU's additions, read into trees for `regex`.
+"""How patterns are written: shell globs and POSIX regular expressions, read into trees for `regex`.
 
 It differs from POSIX where several alternatives match at the same place: the first is taken, not the longest.
 """
@@ -12,9 +12,20 @@ from .meter import MAX_NESTING
 from .regex import Again, Edge, Either, Group, Node, One, Pattern, PatternError, Repeat, Row
 
 CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r" \t\n\r\f\v", "blank": r" \t",
-    "punct": r"!-/:-@\[-`{-~", "print": " -~", "graph": "!-~", "cntrl": r"\x00-\x1f\x7f", "xdigit": "0-9A-Fa-f", "word": r"\w",
-}  # fmt: skip
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": r" \t\n\r\f\v",
+    "blank": r" \t",
+    "punct": r"!-/:-@\[-`{-~",
+    "print": " -~",
+    "graph": "!-~",
+    "cntrl": r"\x00-\x1f\x7f",
+    "xdigit": "0-9A-Fa-f",
+    "word": r"\w",
+}
 INTERVAL = re.compile(r"(\d{0,6})(,?)(\d{0,6})")
 # Largest count in an interval; RE_DUP_MAX of glibc is 32767.
 MAX_REPEAT = 1_000
@@ -24,7 +35,7 @@ ANY = Repeat(One("."), 0, None)
 
 
 def bracket(text: str, start: int, negations: str = "!^") -> tuple[str, int] | None:
-    """Return the Python form of the bracket expression that begins at `start`, and where it ends; `None` if it does not end."""
+    """Return the Python form of the bracket expression at `start` and where it ends, or `None` if it does not end."""
     i = start + 1
     negated = bool(text[i : i + 1]) and text[i] in negations
     i += negated
@@ -80,7 +91,10 @@ def glob_tree(pattern: str) -> Row:
 
 @lru_cache(maxsize=512)
 def glob(pattern: str) -> re.Pattern[str]:
-    """Return a compiled glob for `fullmatch`. Each star but the last takes the shortest text that lets the next part match: no search."""
+    """Return a compiled glob for `fullmatch`.
+
+    Each star but the last takes the shortest text that lets the next part match, so that nothing is searched twice.
+    """
     pieces: list[list[str]] = [[]]
     for part in glob_tree(pattern).parts:
         if part == ANY:
@@ -160,13 +174,13 @@ class _Reader:
     def token(self) -> tuple[str, bool]:
         """Return the next token, and whether it is one of the operators that basic expressions escape."""
         char = self.text[self.i : self.i + 1]
-        token = self.text[self.i : self.i + 2] if char == "\\" else char
-        return token, bool(token) and token[-1] in "(){}+?|" and (len(token) == 1) == self.extended
+        lexeme = self.text[self.i : self.i + 2] if char == "\\" else char
+        return lexeme, bool(lexeme) and lexeme[-1] in "(){}+?|" and (len(lexeme) == 1) == self.extended
 
     def operator(self) -> str:
         """Return the operator that stands here, or ""."""
-        token, special = self.token()
-        return token[-1] if special else ""
+        lexeme, special = self.token()
+        return lexeme[-1] if special else ""
 
     def either(self) -> Node:
         self.depth += 1
@@ -194,36 +208,31 @@ class _Reader:
         return Row(tuple(parts))
 
     def atom(self, start: bool) -> Node:
-        token, special = self.token()
-        if special and token[-1] == "(":
-            return self.group(len(token))
-        if special and token[-1] == ")":
+        lexeme, special = self.token()
+        if special and lexeme[-1] == "(":
+            return self.group(len(lexeme))
+        if special and lexeme[-1] == ")":
             raise PatternError("Unmatched ) or \\)")
-        if start and self.extended and token in ("+", "?"):
+        if start and self.extended and lexeme in ("+", "?"):
             raise PatternError("Invalid preceding regular expression")
-        self.i += len(token)
-        if token == "[":
+        self.i += len(lexeme)
+        if lexeme == "[":
             found = bracket(self.text, self.i - 1, negations="^")
             if found is None:
                 raise PatternError("Unmatched [, [^, [:, [., or [=")
             self.i = found[1]
             return One(found[0])
-        if token == "^" and (self.extended or start):
+        if lexeme == "^" and (self.extended or start):
             return Edge(r"\A")
-        if token == "$" and (self.extended or self.i == len(self.text) or self.text.startswith((r"\)", r"\|"), self.i)):
+        if lexeme == "$" and (
+            self.extended or self.i == len(self.text) or self.text.startswith((r"\)", r"\|"), self.i)
+        ):
             return Edge(r"\Z")
-        if token == ".":
+        if lexeme == ".":
             return One(".")
-        return (
-            self.escape(token[1])
-            if len(token) == 2
-            else One("\\\\")
-            if token == "\\" and self._trailing()
-            else One(re.escape(token))
-        )
-
-    def _trailing(self) -> bool:
-        raise PatternError("Trailing backslash")
+        if lexeme == "\\":
+            raise PatternError("Trailing backslash")
+        return self.escape(lexeme[1]) if len(lexeme) == 2 else One(re.escape(lexeme))
 
     def group(self, size: int) -> Node:
         self.i += size
@@ -244,16 +253,16 @@ class _Reader:
 
     def repetition(self, nothing_before: bool) -> tuple[int, int | None] | None:
         """Return the least and the greatest count, if a repetition stands here."""
-        token, special = self.token()
+        lexeme, special = self.token()
         counts: tuple[int, int | None] | None = None
-        if token == "*" and not nothing_before:
+        if lexeme == "*" and not nothing_before:
             counts = (0, None)
             self.i += 1
-        elif special and token[-1] in "+?" and not nothing_before:
-            counts = (1, None) if token[-1] == "+" else (0, 1)
-            self.i += len(token)
-        elif special and token[-1] == "{" and not nothing_before:
-            counts = self.interval(len(token))
+        elif special and lexeme[-1] in "+?" and not nothing_before:
+            counts = (1, None) if lexeme[-1] == "+" else (0, 1)
+            self.i += len(lexeme)
+        elif special and lexeme[-1] == "{" and not nothing_before:
+            counts = self.interval(len(lexeme))
         return counts
 
     def interval(self, size: int) -> tuple[int, int | None] | None:

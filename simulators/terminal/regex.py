@@ -1,11 +1,12 @@
 """Regular expressions that always end.
 
-A pattern is a tree. Where Python's matcher is known to be quick for it (few repetitions for the length of the text), Python matches; where
-it might backtrack without end, a simulation of the automaton does, in time proportional to text times pattern (Pike 1987, as described in
-R. Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009). Both prefer the first alternative and the longest repetition.
+A pattern is a tree. Where Python's matcher is known to be quick for it (few repetitions for the length of the text),
+Python matches; where it might backtrack without end, a simulation of the automaton does, in time proportional to text
+times pattern (Pike 1987, as described in R. Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009).
+Both prefer the first alternative and the longest repetition.
 
-It does not know how patterns are written; see `patterns`. A pattern with a back reference cannot be simulated and is refused where Python
-might not end.
+It does not know how patterns are written; see `patterns`. A pattern with a back reference cannot be simulated and is
+refused where Python might not end.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ Node = One | Edge | Again | Row | Either | Repeat | Group
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where a pattern was found: the text, and the (start, end) of the whole and of each group (-1 where it took no part)."""
+    """Where a pattern was found: the (start, end) of the whole and of each group, -1 where it took no part."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -141,7 +142,7 @@ class Pattern:
         return self._search(text, 0, [MAX_STEPS]) is not None
 
     def all(self, text: str) -> Iterator[Match]:
-        """Yield the matches one after another, as Python's `finditer` does."""
+        """Yield the matches one after another; an empty one never directly behind another match."""
         budget, at, last = [MAX_STEPS], 0, -1
         while at <= len(text):
             found = self._search(text, at, budget)
@@ -312,18 +313,9 @@ def _simulate(program: list[tuple[Any, ...]], text: str, at: int, groups: int, b
         budget[0] -= len(seen) + 1
         if budget[0] < 0:
             raise Stopped(f"a search of more than {MAX_STEPS} steps")
-        threads = []
-        char = text[i : i + 1]
-        for pc, saved in ready:
-            instruction = program[pc]
-            if instruction[0] == "match":
-                best = (saved[0], i, *saved[2:])
-                break
-            known: dict[str, bool] = instruction[2]
-            if char not in known:
-                known[char] = bool(char) and instruction[1](char) is not None
-            if known[char]:
-                threads.append((pc + 1, saved))
+        threads, hit = _advance(program, ready, text[i : i + 1])
+        if hit is not None:
+            best = (hit[0], i, *hit[2:])
         if not threads and best is not None:
             break
     if best is None:
@@ -331,6 +323,23 @@ def _simulate(program: list[tuple[Any, ...]], text: str, at: int, groups: int, b
     return Match(
         text, tuple((best[2 * g], best[2 * g + 1]) if best[2 * g + 1] >= 0 else (-1, -1) for g in range(groups + 1))
     )
+
+
+def _advance(
+    program: list[tuple[Any, ...]], ready: list[Thread], char: str
+) -> tuple[list[Thread], tuple[int, ...] | None]:
+    """Return the threads that go on over a character, up to the first that has matched, and what that one saved."""
+    threads: list[Thread] = []
+    for pc, saved in ready:
+        instruction = program[pc]
+        if instruction[0] == "match":
+            return threads, saved
+        known: dict[str, bool] = instruction[2]
+        if char not in known:
+            known[char] = bool(char) and instruction[1](char) is not None
+        if known[char]:
+            threads.append((pc + 1, saved))
+    return threads, None
 
 
 def _follow(

@@ -1,10 +1,11 @@
 """A shell session over files in memory: one command line in, its streams and exit code out.
 
-Between calls only the files, the folder, the exported variables and the clock live on; functions, plain variables and options end with the
-call, as with `bash -c`. It never touches the machine it runs on: no process, no file, no network, no clock, no entropy.
+Between calls only the files, the folder, the exported variables and the clock live on; functions, plain variables and
+options end with the call, as with `bash -c`. It never touches the machine it runs on: no process, no file, no network,
+no clock, no entropy.
 
-What it does not protect against is a regular expression that backtracks without end beyond the patterns that `patterns` refuses; the
-deadline of the runtime around it ends that.
+What it does not protect against is a regular expression that backtracks without end beyond the patterns that `patterns`
+refuses; the deadline of the runtime around it ends that.
 """
 
 from __future__ import annotations

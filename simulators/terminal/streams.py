@@ -1,6 +1,7 @@
 """Standard input and output of commands: texts that are read from a position, and sinks that are written in order.
 
-A pipe is a sink that becomes the next command's input. Files behind a sink are written when it is closed, or before anyone reads.
+A pipe is a sink that becomes the next command's input. Files behind a sink are written when it is closed, or before
+anyone reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Text and bytes: files hold bytes, the shell holds text. Bytes that are not UTF-8 travel as surrogate escapes and come back unchanged."""
+"""Text and bytes: files hold bytes, the shell holds text.
+
+Bytes that are not UTF-8 travel as surrogate escapes and come back unchanged.
+"""
 
 from __future__ import annotations
 

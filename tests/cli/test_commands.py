@@ -223,3 +223,28 @@ def test_check_asked_wrongly(words: tuple[str, ...], says: str, makerspace: Run)
     assert answer.code == 2
     assert says in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("train", "--preset", "nothing"), "presets: demo"),
+        (("train", "--preset", "wrong.toml"), "recipe: reinforce.step = 3: extra inputs"),
+        (("train", "--preset", "broken.toml"), "recipe: "),
+        (("train", "--weights", "nowhere"), "no policy in nowhere"),
+        (("eval", "nowhere"), "no policy in nowhere"),
+        (("eval", "--family", "cad.plat"), "did you mean cad.plate"),
+        (("eval", "--split", "tests"), "did you mean test"),
+    ],
+)
+def test_training_asked_wrongly(
+    words: tuple[str, ...], says: str, makerspace: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.toml").write_text("[reinforce]\nstep = 3\n")
+    Path("broken.toml").write_text("reinforce = [\n")
+    answer = makerspace(*words)
+    assert answer.code == 2, answer.err
+    assert says in answer.err
+    assert len(answer.err.splitlines()) == 1

@@ -82,9 +82,7 @@ class _Calculator:
         while at < len(text):
             match = TOKEN.match(text, at)
             if not match:
-                raise ArithmeticFault(
-                    f'{self.text.strip()[:60]}: syntax error: invalid arithmetic operator (error token is "{text[at:].strip()[:20]}")'
-                )
+                raise self.fault("syntax error: invalid arithmetic operator", text[at:].strip())
             self.tokens.append(match[1])
             at = match.end()
 
@@ -95,16 +93,14 @@ class _Calculator:
         self.i += 1
         return self.tokens[self.i - 1] if self.i <= len(self.tokens) else ""
 
-    def fault(self) -> ArithmeticFault:
-        token = " ".join(self.tokens[self.i :])[:20]
-        return ArithmeticFault(f'{self.text.strip()[:60]}: syntax error: operand expected (error token is "{token}")')
+    def fault(self, what: str = "syntax error: operand expected", lexeme: str | None = None) -> ArithmeticFault:
+        lexeme = " ".join(self.tokens[self.i :]) if lexeme is None else lexeme
+        return ArithmeticFault(f'{self.text.strip()[:60]}: {what} (error token is "{lexeme[:20]}")')
 
     def whole(self) -> int:
         value = self.comma(True)
         if self.i < len(self.tokens):
-            raise ArithmeticFault(
-                f'{self.text.strip()[:60]}: syntax error in expression (error token is "{" ".join(self.tokens[self.i :])[:20]}")'
-            )
+            raise self.fault("syntax error in expression")
         return value
 
     def comma(self, live: bool) -> int:
@@ -143,25 +139,25 @@ class _Calculator:
         return left
 
     def unary(self, live: bool) -> int:
-        token = self.next()
-        if token in ("-", "+", "!", "~"):
+        lexeme = self.next()
+        if lexeme in ("-", "+", "!", "~"):
             self.depth += 1
             if self.depth > 60:
                 raise ArithmeticFault("expression recursion level exceeded")
             value = self.unary(live)
             self.depth -= 1
-            return {"-": wrap(-value), "+": value, "!": int(value == 0), "~": ~value}[token]
-        if token in ("++", "--"):
+            return {"-": wrap(-value), "+": value, "!": int(value == 0), "~": ~value}[lexeme]
+        if lexeme in ("++", "--"):
             name, index = self.place(self.next(), live)
-            return self.store(name, index, wrap(self.value(name, index) + (1 if token == "++" else -1)), live)
-        if token == "(":
+            return self.store(name, index, wrap(self.value(name, index) + (1 if lexeme == "++" else -1)), live)
+        if lexeme == "(":
             value = self.comma(live)
             if self.next() != ")":
                 raise self.fault()
             return value
-        if token[:1].isdigit():
-            return number(token)
-        return self.variable(token, live)
+        if lexeme[:1].isdigit():
+            return number(lexeme)
+        return self.variable(lexeme, live)
 
     def place(self, name: str, live: bool) -> tuple[str, int | None]:
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
@@ -175,8 +171,8 @@ class _Calculator:
                 raise self.fault()
         return name, index
 
-    def variable(self, token: str, live: bool) -> int:
-        name, index = self.place(token, live)
+    def variable(self, lexeme: str, live: bool) -> int:
+        name, index = self.place(lexeme, live)
         operator = self.peek()
         if operator in ASSIGN:
             self.next()
@@ -199,23 +195,27 @@ class _Calculator:
         return value
 
 
-def number(token: str) -> int:
+def number(lexeme: str) -> int:
     """Return the value of a constant: decimal, 0x, 0 (octal) or base#digits.
 
     Raises:
         ArithmeticFault: If a digit is too large for its base.
     """
-    if "#" in token:
-        base_text, _, digits = token.partition("#")
+    if "#" in lexeme:
+        base_text, _, digits = lexeme.partition("#")
         base = int(base_text[:4])
         digits = digits.lower() if base <= 36 else digits
     else:
         base, digits = (
-            (16, token[2:].lower()) if token[:2].lower() == "0x" else (8, token) if token[0] == "0" else (10, token)
+            (16, lexeme[2:].lower())
+            if lexeme[:2].lower() == "0x"
+            else (8, lexeme)
+            if lexeme[0] == "0"
+            else (10, lexeme)
         )
     values = [DIGITS.index(d) for d in digits[:100]]
     if not 2 <= base <= 64 or any(v >= base for v in values):
-        raise ArithmeticFault(f'{token[:40]}: value too great for base (error token is "{token[:40]}")')
+        raise ArithmeticFault(f'{lexeme[:40]}: value too great for base (error token is "{lexeme[:40]}")')
     result = 0
     for value in values:
         result = wrap(result * base + value)

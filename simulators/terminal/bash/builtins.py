@@ -30,13 +30,13 @@ OPTIONS = {
 
 
 @builtin(":", "true")
-def true(sh: Machine, args: list[str]) -> int:
+def true(_sh: Machine, _args: list[str]) -> int:
     """Succeed."""
     return 0
 
 
 @builtin("false")
-def false(sh: Machine, args: list[str]) -> int:
+def false(_sh: Machine, _args: list[str]) -> int:
     """Fail."""
     return 1
 
@@ -58,7 +58,7 @@ def false(sh: Machine, args: list[str]) -> int:
     "fg",
     "bg",
 )
-def accepted(sh: Machine, args: list[str]) -> int:
+def accepted(_sh: Machine, _args: list[str]) -> int:
     """Do nothing: these have no meaning in a shell without jobs, signals and history."""
     return 0
 

@@ -62,10 +62,18 @@ class Testing(Redirecting):
         if operator in ("-x", "-r", "-w"):
             return operator != "-x" or isinstance(node, Folder) or bool(node.mode & 0o111)
         return {
-            "-e": True, "-a": True, "-f": isinstance(node, File) and not node.device, "-d": isinstance(node, Folder),
-            "-s": not isinstance(node, File) or len(node.data) > 0, "-L": not isinstance(node, File | Folder), "-h": not isinstance(node, File | Folder),
-            "-c": isinstance(node, File) and node.device, "-O": True, "-G": True, "-N": False,
-        }.get(operator, False)  # fmt: skip
+            "-e": True,
+            "-a": True,
+            "-f": isinstance(node, File) and not node.device,
+            "-d": isinstance(node, Folder),
+            "-s": not isinstance(node, File) or len(node.data) > 0,
+            "-L": not isinstance(node, File | Folder),
+            "-h": not isinstance(node, File | Folder),
+            "-c": isinstance(node, File) and node.device,
+            "-O": True,
+            "-G": True,
+            "-N": False,
+        }.get(operator, False)
 
     def binary_test(self, operator: str, left: str, right: str) -> bool:
         """Evaluate `a -lt b` and its like.

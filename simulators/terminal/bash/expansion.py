@@ -1,6 +1,7 @@
 """From words to fields: braces, tildes, parameters, commands, arithmetic, splitting, globbing, in bash's order.
 
-A *piece* is a text with a flag: quoted pieces are never split and never patterns. It knows the shell only as an `Expander`'s host.
+A *piece* is a text with a flag: quoted pieces are never split and never patterns. It knows the shell only as an
+`Expander`'s host.
 """
 
 from __future__ import annotations

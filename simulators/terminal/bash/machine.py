@@ -1,7 +1,8 @@
 """The machine that runs shell programs over files in memory.
 
-One machine is one shell process. A subshell is a copy that shares the files and the meter; a pipeline's commands run one after another,
-each in a subshell, each reading what the one before has written. Nothing waits, nothing is timed, nothing outside this process is touched.
+One machine is one shell process. A subshell is a copy that shares the files and the meter; a pipeline's commands run
+one after another, each in a subshell, each reading what the one before has written. Nothing waits, nothing is timed,
+nothing outside this process is touched.
 
 It does not know jobs (`&` runs the command at once), signals, or terminals.
 """
@@ -118,7 +119,7 @@ class Machine(Assigning):
         return self.sequence(program)
 
     def run_argv(self, argv: list[str], stdin: Source | None = None) -> int:
-        """Run a command given as finished words, as `xargs` and `find -exec` do. Functions and most builtins are not found."""
+        """Run a command given as finished words, as `xargs` and `find -exec` do; functions are not found."""
         self.meter.command()
         before = self.stdin
         self.stdin = stdin or Source()
@@ -197,7 +198,7 @@ class Machine(Assigning):
             self.status = 2
         return self.status
 
-    def run_command(self, command: s.Command) -> int:
+    def run_command(self, command: s.Command) -> int:  # noqa: C901  (one case for each kind)
         """Run one command by its kind."""
         match command:
             case s.Simple():
@@ -381,9 +382,8 @@ class Machine(Assigning):
         path = self.which(name)
         node = self.files.find(path) if path else None
         if not isinstance(node, File):
-            self.complain(
-                f"{name}: {'Is a directory' if isinstance(node, Folder) else 'No such file or directory' if '/' in name else 'command not found'}"
-            )
+            missing = "No such file or directory" if "/" in name else "command not found"
+            self.complain(f"{name}: {'Is a directory' if isinstance(node, Folder) else missing}")
             return 126 if isinstance(node, Folder) else 127
         if not node.mode & 0o111:
             self.complain(f"{name}: Permission denied")

@@ -26,7 +26,7 @@ def trimmed(value: str, pattern: str, operator: str) -> str:
 
 
 def matching_paths(files: Files, cwd: str, pattern: str, meter: Meter) -> list[str]:
-    """Return the existing paths that a glob pattern matches, sorted; hidden names only where the pattern begins with a dot."""
+    """Return the existing paths that a glob matches, sorted; hidden names only where it begins with a dot."""
     found = ["/"] if pattern.startswith("/") else [""]
     parts = [part for part in pattern.split("/") if part]
     for n, part in enumerate(parts):

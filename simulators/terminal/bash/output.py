@@ -69,10 +69,18 @@ def printf(sh: Machine, args: list[str]) -> int:
     printer = _Printer(sh, args[0], args[1:])
     text = printer.run()
     if target:
-        sh.variables.set(target, text)
+        sh.variables.set(target, text.replace("\0", ""))
     else:
         sh.stdout.write(text)
     return printer.code
+
+
+def _unknown(_name: str, _index: int | None) -> str:
+    return ""
+
+
+def _ignored(_name: str, _index: int | None, _value: str) -> None:
+    return None
 
 
 class _Printer:
@@ -169,7 +177,7 @@ class _Printer:
             return 0
         try:
             sign = -1 if match[0].startswith("-") else 1
-            return sign * calculate(match[1], lambda n, i: "", lambda n, i, v: None)
+            return sign * calculate(match[1], _unknown, _ignored)
         except ArithmeticFault:
             self.bad(text)
             return 0

@@ -1,7 +1,7 @@
-"""From text to commands: a recursive descent over characters, since what a character means in bash depends on where it stands.
+"""From text to commands: a recursive descent over characters, whose meaning in bash depends on their place.
 
-Here-documents are collected at the end of the line that names them. Nesting is bounded. It does not know aliases, `select`,
-`coproc`, extended globs and history.
+Here-documents are collected at the end of the line that names them. Nesting is bounded. It does not know aliases,
+`select`, `coproc`, extended globs and history.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ class Process:
         self.stdout: Sink = Sink(meter)
         self.stderr: Sink = Sink(meter)
         self.extra: dict[int, Source | Sink] = {}
-        self.loops = self.calls = self.conditions = 0
+        self.loops: int = 0
+        self.calls: int = 0
+        self.conditions: int = 0
         self.random = random.Random(0)
         self.substituted = 0
         self.temporary = 0

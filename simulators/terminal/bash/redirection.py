@@ -1,4 +1,4 @@
-"""Redirections: files are opened before the command runs, in the order in which they are written, each descriptor pointing somewhere then.
+"""Redirections: files are opened before the command runs, in the order in which they are written.
 
 `2>&1 > file` and `> file 2>&1` differ, as they must: a duplication copies where a descriptor points at that moment.
 """

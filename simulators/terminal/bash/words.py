@@ -31,7 +31,7 @@ NUMERIC = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8
 
 
 def unescape(text: str, octal_zero: bool = False) -> str:
-    r"""Return text with `\n`, `\t`, `\x41`, `\101` ... replaced; `octal_zero` for echo and `%b`, whose octals begin with 0."""
+    r"""Return text with `\n`, `\t`, `\x41`, `\101` ... replaced; `octal_zero`: octals begin with 0, as in echo."""
     out: list[str] = []
     i = 0
     while i < len(text):
@@ -56,8 +56,8 @@ def unescape(text: str, octal_zero: bool = False) -> str:
 
 
 def character(code: int, wide: bool = False) -> str:
-    """Return a character by code; a single byte from 128 on as a surrogate escape, NUL as nothing."""
-    if code == 0 or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+    """Return a character by code; a single byte from 128 on as a surrogate escape."""
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         return ""
     return chr(0xDC00 + code) if 128 <= code < 256 and not wide else chr(code & 0xFF if not wide else code)
 
@@ -247,7 +247,7 @@ class WordReader(ABC):
         return found
 
     def double_quoted(self, close: str, document: bool = False) -> list[s.Part]:
-        """Read parts up to `close` (or the end, if it is empty), where only `$`, backquotes and some escapes mean something."""
+        """Read parts up to `close` ("": the end), where only `$`, backquotes and some escapes mean something."""
         parts: list[s.Part] = []
         plain: list[str] = []
         escaped = "\\$`" if document else '\\$`"' if close else "\\$`"
@@ -309,16 +309,16 @@ class WordReader(ABC):
                 end += 2 if self.text[end] == "\\" else 1
             if end >= len(self.text):
                 raise SyntaxError("unexpected EOF while looking for matching `''")
-            text = unescape(self.text[self.pos + 1 : end])
+            text = unescape(self.text[self.pos + 1 : end]).partition("\0")[0]
             self.pos = end + 1
             return s.Literal(text, True)
         if char == '"':
             self.pos += 1
             return s.Literal("".join(p.text for p in self.double_quoted('"') if isinstance(p, s.Literal)), True)
         match = re.compile(r"[A-Za-z_]\w*|.", re.ASCII).match(self.text, self.pos)
-        assert match
-        self.pos = match.end()
-        return s.Parameter(match[0], quoted=quoted)
+        name = match[0] if match else ""
+        self.pos += len(name)
+        return s.Parameter(name, quoted=quoted)
 
     def backquoted(self, quoted: bool) -> s.Part:
         """Read a command in backquotes."""

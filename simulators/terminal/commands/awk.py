@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from ..bash.words import unescape
 from ..patterns import PatternError
@@ -47,19 +48,13 @@ class Machine(Library):
         self.variables["ARGC"] = float(len(names) + 1)
         self.variables["ARGV"] = {"0": "awk"} | {str(i): Input(n) for i, n in enumerate(names, 1)}
         self.opened = False
-        try:
+        with suppress(Exit):
             self.sections("BEGIN")
             while self.has_input and self.next_record():
-                try:
+                with suppress(Next):
                     self.rules_once()
-                except Next:
-                    continue
-        except Exit:
-            pass
-        try:
+        with suppress(Exit):
             self.sections("END")
-        except Exit:
-            pass
         return self.code
 
     def sections(self, kind: str) -> None:

@@ -11,7 +11,7 @@ from ..patterns import Pattern, posix
 from ..text import to_bytes
 from .awk_state import State
 from .awk_syntax import Tree
-from .awk_values import NUMBER, Give, Input, Value, number, show
+from .awk_values import COMPARE, NUMBER, Give, Input, Value, number, show
 from .base import Usage
 
 
@@ -29,7 +29,7 @@ class Evaluator(State):
     @staticmethod
     def true(value: Value) -> bool:
         """Tell whether a value counts as true."""
-        if isinstance(value, float):
+        if not isinstance(value, str):
             return value != 0
         if isinstance(value, Input) and NUMBER.fullmatch(value):
             return float(value) != 0
@@ -59,8 +59,7 @@ class Evaluator(State):
         """Evaluate brackets."""
         if len(tree[1]) > 1:
             raise Usage("syntax error at or near ,")
-        value = self.eval(tree[1][0])
-        return value
+        return self.eval(tree[1][0])
 
     def ev_index(self, tree: Tree) -> Value:
         """Return an element, made if it is not there."""
@@ -123,12 +122,19 @@ class Evaluator(State):
         """Compare as numbers where both look like numbers, else as bytes."""
         _, operator, left_tree, right_tree = tree
         left, right = self.eval(left_tree), self.eval(right_tree)
-        numeric = all(
-            isinstance(v, float) or (isinstance(v, Input) and (NUMBER.fullmatch(v) or v == "" and self._unset(t)))
-            for v, t in ((left, left_tree), (right, right_tree))
-        )
-        a, b = (number(left), number(right)) if numeric else (to_bytes(show(left)), to_bytes(show(right)))
-        return float({"<": a < b, "<=": a <= b, "==": a == b, "!=": a != b, ">": a > b, ">=": a >= b}[operator])  # pyright: ignore[reportOperatorIssue]
+        if self._numeric(left, left_tree) and self._numeric(right, right_tree):
+            a, b = number(left), number(right)
+            order = (a > b) - (a < b)
+        else:
+            first, second = to_bytes(show(left)), to_bytes(show(right))
+            order = (first > second) - (first < second)
+        return float(COMPARE[operator](order))
+
+    def _numeric(self, value: Value, tree: Tree) -> bool:
+        """Tell whether a value compares as a number."""
+        if not isinstance(value, str):
+            return True
+        return isinstance(value, Input) and (bool(NUMBER.fullmatch(value)) or (value == "" and self._unset(tree)))
 
     def _unset(self, tree: Tree) -> bool:
         """Tell whether an empty input string is an unset variable or element, which compares as 0."""
@@ -227,7 +233,25 @@ class Evaluator(State):
 
 
 _EVALUATORS = {
-    "regex": "ev_regex", "group": "ev_group", "index": "ev_index", "assign": "ev_assign", "pre": "ev_step", "post": "ev_step", "?": "ev_ternary", "||": "ev_logic", "&&": "ev_logic",
-    "in": "ev_in", "~": "ev_match", "!~": "ev_match", "compare": "ev_compare", "concat": "ev_concat", "arith": "ev_arith", "not": "ev_unary", "neg": "ev_unary", "pos": "ev_unary",
-    "getline": "ev_getline", "call": "ev_call", "builtin": "ev_builtin",
-}  # fmt: skip
+    "regex": "ev_regex",
+    "group": "ev_group",
+    "index": "ev_index",
+    "assign": "ev_assign",
+    "pre": "ev_step",
+    "post": "ev_step",
+    "?": "ev_ternary",
+    "||": "ev_logic",
+    "&&": "ev_logic",
+    "in": "ev_in",
+    "~": "ev_match",
+    "!~": "ev_match",
+    "compare": "ev_compare",
+    "concat": "ev_concat",
+    "arith": "ev_arith",
+    "not": "ev_unary",
+    "neg": "ev_unary",
+    "pos": "ev_unary",
+    "getline": "ev_getline",
+    "call": "ev_call",
+    "builtin": "ev_builtin",
+}

@@ -9,7 +9,8 @@ from ..bash.words import unescape
 from .base import Usage
 
 TOKEN = re.compile(
-    r"(?P<space>[ \t\r]+|\\\r?\n|#[^\n]*)|(?P<newline>\n)|(?P<number>0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<space>[ \t\r]+|\\\r?\n|#[^\n]*)|(?P<newline>\n)"
+    r"|(?P<number>0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r'|(?P<string>"(?:[^"\\\n]|\\[\s\S])*")|(?P<name>[A-Za-z_]\w*)'
     r"|(?P<op>\*\*=|\*\*|&&|\|\||\+\+|--|[-+*/%^!<>=]=|!~|>>|[-+*/%^!<>=~?:,;(){}\[\]$|])",
     re.ASCII,
@@ -36,7 +37,42 @@ KEYWORDS = {
     "print",
     "printf",
 }
-FUNCTIONS = {"length", "substr", "index", "split", "sub", "gsub", "match", "sprintf", "sin", "cos", "atan2", "exp", "log", "sqrt", "int", "rand", "srand", "tolower", "toupper", "system", "close", "fflush", "systime", "strftime", "gensub", "and", "or", "xor", "lshift", "rshift", "compl", "asort", "asorti", "mktime"}  # fmt: skip
+FUNCTIONS = {
+    "length",
+    "substr",
+    "index",
+    "split",
+    "sub",
+    "gsub",
+    "match",
+    "sprintf",
+    "sin",
+    "cos",
+    "atan2",
+    "exp",
+    "log",
+    "sqrt",
+    "int",
+    "rand",
+    "srand",
+    "tolower",
+    "toupper",
+    "system",
+    "close",
+    "fflush",
+    "systime",
+    "strftime",
+    "gensub",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "compl",
+    "asort",
+    "asorti",
+    "mktime",
+}
 Tree = tuple[Any, ...]
 MAX_DEPTH = 60
 
@@ -214,10 +250,8 @@ class ExpressionReader:
     def concatenation(self) -> Tree:
         """Read operands side by side."""
         left = self.sum()
-        while (
-            self.kind() in ("number", "string", "name", "call", "regex")
-            or self.peek() in ("$", "!", "(", "-", "+", "++", "--")
-            and self._starts_operand()
+        while self.kind() in ("number", "string", "name", "call", "regex") or (
+            self.peek() in ("$", "!", "(", "-", "+", "++", "--") and self._starts_operand()
         ):
             if self.peek() == "in":
                 break
@@ -271,12 +305,8 @@ class ExpressionReader:
         """Read an operand."""
         kind, text = self.tokens[self.i]
         self.i += 1
-        if kind == "number":
-            return ("num", float(int(text, 16)) if text[:2].lower() == "0x" else float(text))
-        if kind == "string":
-            return ("str", unescape(text[1:-1].replace("\\/", "/").replace("\\\n", "")))
-        if kind == "regex":
-            return ("regex", text)
+        if kind in ("number", "string", "regex"):
+            return _constant(kind, text)
         if kind == "name" and text in FUNCTIONS:
             return ("builtin", text, self.list(")") if self.accept("(") else [])
         if kind == "call":
@@ -284,6 +314,10 @@ class ExpressionReader:
             return ("call", text, self.list(")"))
         if kind == "name":
             return ("index", text, self.list("]")) if self.accept("[") else ("var", text)
+        return self.symbol(text)
+
+    def symbol(self, text: str) -> Tree:
+        """Read an operand that begins with an operator or a keyword."""
         if text == "$":
             return ("field", self.postfix_operand())
         if text == "(":
@@ -315,3 +349,12 @@ class ExpressionReader:
             return self.primary()
         finally:
             self.depth -= 1
+
+
+def _constant(kind: str, text: str) -> Tree:
+    """Return the tree of a number, a string or a pattern."""
+    if kind == "number":
+        return ("num", float(int(text, 16)) if text[:2].lower() == "0x" else float(text))
+    if kind == "string":
+        return ("str", unescape(text[1:-1].replace("\\/", "/").replace("\\\n", "")))
+    return ("regex", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from collections.abc import Callable
 
 from ..bash.parser import parse
 from ..patterns import posix
@@ -14,6 +14,25 @@ from .awk_syntax import Tree
 from .awk_values import Input, Value, number, show, sprintf
 from .base import Usage
 from .dates import formatted
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+
+
+# Functions of one or two numbers.
+NUMERIC: dict[str, Callable[[float, float], float]] = {
+    "int": lambda x, _: float(int(x)) if math.isfinite(x) else x,
+    "sqrt": lambda x, _: math.sqrt(x) if x >= 0 else math.nan,
+    "exp": lambda x, _: math.exp(min(x, 700.0)),
+    "log": lambda x, _: _log(x),
+    "sin": lambda x, _: math.sin(x),
+    "cos": lambda x, _: math.cos(x),
+    "atan2": math.atan2,
+    "and": lambda x, y: float(int(x) & int(y)),
+    "or": lambda x, y: float(int(x) | int(y)),
+    "xor": lambda x, y: float(int(x) ^ int(y)),
+}
 
 
 class Library(Evaluator):
@@ -36,17 +55,24 @@ class Library(Evaluator):
             return 0.0
         if name == "system":
             return float(self.system(texts[0]))
-        functions: dict[str, Any] = {
-            "index": lambda: float(texts[0].find(texts[1]) + 1), "sprintf": lambda: sprintf(texts[0], values[1:]), "tolower": lambda: texts[0].lower(),
-            "toupper": lambda: texts[0].upper(), "int": lambda: float(int(numbers[0])) if math.isfinite(numbers[0]) else numbers[0],
-            "sqrt": lambda: math.sqrt(numbers[0]) if numbers[0] >= 0 else math.nan, "exp": lambda: math.exp(min(numbers[0], 700)), "log": lambda: math.log(numbers[0]) if numbers[0] > 0 else -math.inf if numbers[0] == 0 else math.nan,
-            "sin": lambda: math.sin(numbers[0]), "cos": lambda: math.cos(numbers[0]), "atan2": lambda: math.atan2(numbers[0], numbers[1]),
-            "systime": lambda: float(self.runner.sh.files.now()), "strftime": lambda: formatted(texts[0] or "%c", int(numbers[1]) if len(values) > 1 else self.runner.sh.files.now()),
-            "and": lambda: float(int(numbers[0]) & int(numbers[1])), "or": lambda: float(int(numbers[0]) | int(numbers[1])), "xor": lambda: float(int(numbers[0]) ^ int(numbers[1])),
-        }  # fmt: skip
-        if name not in functions:
-            raise Usage(f"function {name} is not available")
-        return functions[name]()
+        if name in NUMERIC:
+            return NUMERIC[name](numbers[0], numbers[1])
+        return self.textual(name, values, texts, numbers)
+
+    def textual(self, name: str, values: list[Value], texts: list[str], numbers: list[float]) -> Value:
+        """Evaluate a function of texts or of the clock."""
+        now = self.runner.sh.files.now()
+        if name == "index":
+            return float(texts[0].find(texts[1]) + 1)
+        if name == "sprintf":
+            return sprintf(texts[0], values[1:])
+        if name in ("tolower", "toupper"):
+            return texts[0].lower() if name == "tolower" else texts[0].upper()
+        if name == "systime":
+            return float(now)
+        if name == "strftime":
+            return formatted(texts[0] or "%c", int(numbers[1]) if len(values) > 1 else now)
+        raise Usage(f"function {name} is not available")
 
     @staticmethod
     def substr(text: str, start: float, length: float | None) -> str:
@@ -126,7 +152,7 @@ class Library(Evaluator):
         """Carry out `gensub`."""
         regex, new, how = self.regex_of(args[0]), show(self.eval(args[1])), show(self.eval(args[2]))
         text = show(self.eval(args[3])) if len(args) > 3 else self.record
-        parts = [p for p in re.split(r"(\\\\|\\&|\\\d|&)", new)]
+        parts = re.split(r"(\\\\|\\&|\\\d|&)", new)
         seen, wanted = [0], 0 if how[:1] in ("g", "G") else max(int(number(how)), 1)
 
         def part(match: Match, text: str) -> str:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from ..meter import MAX_OUTPUT, Stopped
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 PREFIX = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 FORMAT = re.compile(r"%([-+ 0#]*)(\*|\d{1,6})?(?:\.(\*|\d{0,6}))?([a-zA-Z%])")
+
+
+# What each comparison makes of an order: -1, 0 or 1.
+COMPARE: dict[str, Callable[[int], bool]] = {
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+    "==": lambda order: order == 0,
+    "!=": lambda order: order != 0,
+    ">": lambda order: order > 0,
+    ">=": lambda order: order >= 0,
+}
 
 
 class Input(str):
@@ -96,7 +108,7 @@ def sprintf(form: str, args: list[Value]) -> str:
         if kind in "fFeEgG":
             return f"%{flags}{width}{dot}{kind}" % number(value)
         if kind == "c":
-            text = chr(int(value) % 0xD800) if isinstance(value, float) else value[:1]
+            text = value[:1] if isinstance(value, str) else chr(int(value) % 0xD800)
             return f"%{flags.replace('0', '')}{width}s" % text
         if kind == "s":
             return f"%{flags.replace('0', '')}{width}{dot}s" % show(value)

@@ -79,7 +79,7 @@ class Run:
         return to_text(self.sh.read_file(self.path(text)))
 
     def inputs(self, names: Iterable[str] | None = None, code: int = 1) -> Iterator[tuple[str, str]]:
-        """Yield (name, text) of the operands, or of standard input if there are none; what cannot be read is reported."""
+        """Yield (name, text) of the operands or else of standard input; what cannot be read is reported."""
         for name in list(self.args if names is None else names) or ["-"]:
             try:
                 yield name, self.read(name)

@@ -14,7 +14,10 @@ Hunk = tuple[int, int, int, int]
 
 
 def hunks(a: list[str], b: list[str]) -> list[Hunk]:
-    """Return the differences of two lists as (a from, a to, b from, b to), a shortest edit (Myers 1986, Algorithmica 1:251)."""
+    """Return the differences of two lists as (a from, a to, b from, b to): a shortest edit.
+
+    The search is that of E. Myers, "An O(ND) Difference Algorithm and Its Variations", Algorithmica 1 (1986), 251.
+    """
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1

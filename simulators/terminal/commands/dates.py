@@ -53,14 +53,39 @@ def formatted(form: str, seconds: int) -> str:
         return str(seconds)
     iso = when.isocalendar()
     values = {
-        "Y": f"{when.year}", "y": f"{when.year % 100:02d}", "C": f"{when.year // 100:02d}", "m": f"{when.month:02d}", "d": f"{when.day:02d}", "e": f"{when.day:2d}",
-        "H": f"{when.hour:02d}", "I": f"{(when.hour + 11) % 12 + 1:02d}", "k": f"{when.hour:2d}", "l": f"{(when.hour + 11) % 12 + 1:2d}",
-        "M": f"{when.minute:02d}", "S": f"{when.second:02d}", "N": "000000000", "s": str(seconds), "j": f"{when.timetuple().tm_yday:03d}",
-        "p": "AM" if when.hour < 12 else "PM", "P": "am" if when.hour < 12 else "pm", "Z": "UTC", "z": "+0000", "u": str(when.isoweekday()), "w": str(when.isoweekday() % 7),
-        "a": DAYS[when.weekday()][:3].title(), "A": DAYS[when.weekday()].title(), "b": MONTHS[when.month - 1][:3].title(), "B": MONTHS[when.month - 1].title(),
-        "V": f"{iso.week:02d}", "G": str(iso.year), "U": f"{(when.timetuple().tm_yday + 6 - when.isoweekday() % 7) // 7:02d}", "q": str((when.month + 2) // 3),
-        "n": "\n", "t": "\t", "%": "%",
-    }  # fmt: skip
+        "Y": f"{when.year}",
+        "y": f"{when.year % 100:02d}",
+        "C": f"{when.year // 100:02d}",
+        "m": f"{when.month:02d}",
+        "d": f"{when.day:02d}",
+        "e": f"{when.day:2d}",
+        "H": f"{when.hour:02d}",
+        "I": f"{(when.hour + 11) % 12 + 1:02d}",
+        "k": f"{when.hour:2d}",
+        "l": f"{(when.hour + 11) % 12 + 1:2d}",
+        "M": f"{when.minute:02d}",
+        "S": f"{when.second:02d}",
+        "N": "000000000",
+        "s": str(seconds),
+        "j": f"{when.timetuple().tm_yday:03d}",
+        "p": "AM" if when.hour < 12 else "PM",
+        "P": "am" if when.hour < 12 else "pm",
+        "Z": "UTC",
+        "z": "+0000",
+        "u": str(when.isoweekday()),
+        "w": str(when.isoweekday() % 7),
+        "a": DAYS[when.weekday()][:3].title(),
+        "A": DAYS[when.weekday()].title(),
+        "b": MONTHS[when.month - 1][:3].title(),
+        "B": MONTHS[when.month - 1].title(),
+        "V": f"{iso.week:02d}",
+        "G": str(iso.year),
+        "U": f"{(when.timetuple().tm_yday + 6 - when.isoweekday() % 7) // 7:02d}",
+        "q": str((when.month + 2) // 3),
+        "n": "\n",
+        "t": "\t",
+        "%": "%",
+    }
 
     def value(match: re.Match[str]) -> str:
         flag, letter = match[1], match[2]
@@ -71,7 +96,7 @@ def formatted(form: str, seconds: int) -> str:
 
 
 def moment(text: str, now: int) -> int | None:
-    """Return a date text such as `2024-03-01 10:00`, `@86400`, `yesterday` or `3 days ago` in seconds; `None` if it is none."""
+    """Return a text such as `2024-03-01 10:00`, `@86400` or `3 days ago` in seconds; `None` if it is no date."""
     text = text.strip().lower()
     if re.fullmatch(r"@-?\d{1,12}(\.\d+)?", text):
         return int(float(text[1:]))
@@ -115,11 +140,11 @@ def _shifted(when: datetime, rest: str) -> int | None:
     sign = -1 if "ago" in words else 1
     count: int | None = None
     for word in words:
-        unit = word.rstrip("s") if word not in ("hours",) else "hour"
+        unit = word.rstrip("s") if word != "hours" else "hour"
         if re.fullmatch(r"[+-]?\d{1,9}", word):
             count = int(word)
         elif word in ("now", "today", "ago", "z", "t"):
-            when = when if word != "today" or count is None else when
+            continue
         elif word in ("tomorrow", "yesterday"):
             when += timedelta(days=1 if word == "tomorrow" else -1)
         elif word in ("next", "last"):

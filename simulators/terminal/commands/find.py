@@ -71,12 +71,17 @@ class _Find:
 
     def expression(self) -> Test:
         """Read the whole expression."""
-        test = self.either() if self.words else (lambda path, node: True)
+        test = self.either() if self.words else self.always
         if self.i < len(self.words):
             raise Usage(f"paths must precede expression: `{self.words[self.i]}'")
         if self.acts:
             return test
         return lambda path, node: test(path, node) and self.write(path + "\n")
+
+    @staticmethod
+    def always(_path: str, _node: Node) -> bool:
+        """Accept every entry."""
+        return True
 
     def write(self, text: str) -> bool:
         """Write text; always true."""
@@ -138,15 +143,15 @@ class _Find:
             if not value.isdigit() or len(value) > 9:
                 raise Usage(f"Expected a positive decimal integer argument to {name}, but got '{value[:40]}'")
             self.low, self.high = (self.low, int(value)) if name == "-maxdepth" else (int(value), self.high)
-            return lambda path, node: True
+            return lambda _path, _node: True
         if name == "-type":
             kinds = self.word()
-            return lambda path, node: (
+            return lambda _path, node: (
                 ("d" if isinstance(node, Folder) else "l" if isinstance(node, Link) else "c" if node.device else "f")
                 in kinds.split(",")
             )
         if name == "-empty":
-            return lambda path, node: (
+            return lambda _path, node: (
                 not node.entries if isinstance(node, Folder) else isinstance(node, File) and not node.data
             )
         if name in ("-size", "-mtime", "-mmin", "-newer", "-perm"):
@@ -161,10 +166,10 @@ class _Find:
                 regex = posix(text, ignore_case=fold, whole="x")
             except PatternError as problem:
                 raise Usage(str(problem)) from None
-            return lambda path, node: regex.matches(path)
+            return lambda path, _node: regex.matches(path)
         pattern = glob(text.lower() if fold else text)
 
-        def test(path: str, node: Node) -> bool:
+        def test(path: str, _node: Node) -> bool:
             subject = path if "name" not in name or "whole" in name else path.rstrip("/").rpartition("/")[2] or "/"
             return bool(pattern.fullmatch(subject.lower() if fold else subject))
 
@@ -174,12 +179,12 @@ class _Find:
         """Return a test of size, time or mode."""
         if name == "-newer":
             reference = self.run.sh.files.get(self.run.path(text)).mtime
-            return lambda path, node: node.mtime > reference
+            return lambda _path, node: node.mtime > reference
         if name == "-perm":
             if not re.fullmatch(r"[-/]?[0-7]{1,4}", text):
                 raise Usage(f"invalid mode '{text[:40]}'")
             mode = int(text.lstrip("-/"), 8)
-            return lambda path, node: (
+            return lambda _path, node: (
                 node.mode & mode == mode
                 if text[0] == "-"
                 else bool(node.mode & mode)
@@ -192,7 +197,7 @@ class _Find:
         sign, value = match[1], int(match[2])
         now = self.run.sh.files.now()
 
-        def test(path: str, node: Node) -> bool:
+        def test(_path: str, node: Node) -> bool:
             scale = SCALE[match[3]]
             have = (
                 -(-size(node) // scale)
@@ -206,13 +211,13 @@ class _Find:
     def action(self, name: str) -> Test:
         """Return the function of an action."""
         simple: dict[str, Test] = {
-            "-true": lambda path, node: True,
-            "-false": lambda path, node: False,
-            "-print": lambda path, node: self.write(path + "\n"),
-            "-print0": lambda path, node: self.write(path + "\0"),
+            "-true": lambda _path, _node: True,
+            "-false": lambda _path, _node: False,
+            "-print": lambda path, _node: self.write(path + "\n"),
+            "-print0": lambda path, _node: self.write(path + "\0"),
             "-delete": self.delete,
             "-prune": self.prune,
-            "-depth": lambda path, node: True,
+            "-depth": lambda _path, _node: True,
             "-ls": lambda path, node: self.write(f"{permissions(node)} {size(node)} {path}\n"),
         }
         if name not in simple and name not in ("-exec", "-execdir", "-ok", "-printf"):
@@ -250,12 +255,12 @@ class _Find:
 
         return act
 
-    def prune(self, path: str, node: Node) -> bool:
+    def prune(self, _path: str, _node: Node) -> bool:
         """Do not go below this folder."""
         self.pruned = True
         return True
 
-    def delete(self, path: str, node: Node) -> bool:
+    def delete(self, path: str, _node: Node) -> bool:
         """Remove the entry."""
         if path in (".", "/"):
             return True
@@ -282,9 +287,9 @@ class _Find:
         if self.words[self.i - 1] == "+":
             paths: list[str] = []
             self.pending.append((command[:-1], paths))
-            return lambda path, node: paths.append(path) is None
+            return lambda path, _node: paths.append(path) is None
 
-        def act(path: str, node: Node) -> bool:
+        def act(path: str, _node: Node) -> bool:
             if name == "-execdir":
                 before, self.run.sh.cwd = self.run.sh.cwd, normal("..", self.run.path(path))
                 try:

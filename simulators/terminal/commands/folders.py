@@ -1,4 +1,7 @@
-"""Programs that change files and folders: cp, mv, rm, mkdir, rmdir, touch, ln, chmod, mktemp; and names: readlink, basename, dirname."""
+"""Programs that change files and folders: cp, mv, rm, mkdir, rmdir, touch, ln, chmod, mktemp.
+
+And those that only change their names: readlink, realpath, basename, dirname.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,8 @@ def targets(run: Run) -> Iterator[tuple[str, str]]:
     goal = into if into is not None else run.args[-1]
     folder = isinstance(run.sh.files.find(run.path(goal)), Folder) and not run.has("T")
     if len(sources) > 1 and not folder:
-        raise Usage(
-            f"target '{goal}': {'Not a directory' if run.sh.files.find(run.path(goal)) else 'No such file or directory'}"
-        )
+        exists = run.sh.files.find(run.path(goal)) is not None
+        raise Usage(f"target '{goal}': {'Not a directory' if exists else 'No such file or directory'}")
     for source in sources:
         base = source.rstrip("/").rpartition("/")[2]
         yield source, f"{goal.rstrip('/') or '/'}/{base}" if folder and base not in ("", ".", "..") else goal
@@ -106,9 +108,8 @@ def mv(run: Run) -> None:
             try:
                 run.sh.files.rename(run.path(source), run.path(goal))
             except OSError as problem:
-                run.error(
-                    f"cannot move '{source}' to {f'a subdirectory of itself, {goal!r}' if problem.errno == 22 else f'{goal!r}: {problem.strerror}'}"
-                )
+                into = f"a subdirectory of itself, '{goal}'" if problem.errno == 22 else f"'{goal}': {problem.strerror}"
+                run.error(f"cannot move '{source}' to {into}")
                 continue
             if run.has("v", "verbose"):
                 run.out(f"renamed '{source}' -> '{goal}'\n")
@@ -309,7 +310,7 @@ def dirname(run: Run) -> int | None:
 @program("mktemp", short="dt", long=("directory",))
 def mktemp(run: Run) -> int:
     """Make a temporary file whose name looks random and is always the same."""
-    form = run.args[0] if run.args else "/tmp/tmp.XXXXXXXXXX"
+    form = run.args[0] if run.args else "/tmp/tmp.XXXXXXXXXX"  # noqa: S108  (of the simulated disk)
     path = re.sub(
         r"X+$", lambda m: "".join(run.sh.random.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in m[0][:50]), form
     )

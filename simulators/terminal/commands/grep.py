@@ -10,7 +10,42 @@ from ..text import to_text
 from .base import Run, Usage, lines, program
 
 SHORT = "EFGPe:f:ivwxcm:oqslLnHhrRA:B:C:ab0123456789zZIT"
-LONG = ("extended-regexp", "fixed-strings", "basic-regexp", "perl-regexp", "regexp=", "file=", "ignore-case", "no-ignore-case", "invert-match", "word-regexp", "line-regexp", "count", "max-count=", "only-matching", "quiet", "silent", "no-messages", "files-with-matches", "files-without-match", "line-number", "with-filename", "no-filename", "recursive", "dereference-recursive", "after-context=", "before-context=", "context=", "include=", "exclude=", "exclude-dir=", "color=", "colour=", "null", "text")  # fmt: skip
+LONG = (
+    "extended-regexp",
+    "fixed-strings",
+    "basic-regexp",
+    "perl-regexp",
+    "regexp=",
+    "file=",
+    "ignore-case",
+    "no-ignore-case",
+    "invert-match",
+    "word-regexp",
+    "line-regexp",
+    "count",
+    "max-count=",
+    "only-matching",
+    "quiet",
+    "silent",
+    "no-messages",
+    "files-with-matches",
+    "files-without-match",
+    "line-number",
+    "with-filename",
+    "no-filename",
+    "recursive",
+    "dereference-recursive",
+    "after-context=",
+    "before-context=",
+    "context=",
+    "include=",
+    "exclude=",
+    "exclude-dir=",
+    "color=",
+    "colour=",
+    "null",
+    "text",
+)
 
 
 def pattern_of(run: Run, patterns: list[str]) -> Pattern:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..bash.words import unescape
 from ..files import File, Folder, Link, Node
 from .base import Run, program
 from .dates import formatted
@@ -108,7 +109,8 @@ def _show(run: Run, entries: list[tuple[str, Node]]) -> None:
         arrow = f" -> {node.target}" if isinstance(node, Link) and run.has("l") else ""
         head = ""
         if run.has("l", "g", "o", "n"):
-            head = f"{permissions(node)} {_links(node):{links}d} user user {_size(run, node):>{width}} {formatted('%b %e %H:%M', node.mtime)} "
+            when = formatted("%b %e %H:%M", node.mtime)
+            head = f"{permissions(node)} {_links(node):{links}d} user user {_size(run, node):>{width}} {when} "
         run.out(f"{head}{name}{mark}{arrow}\n")
 
 
@@ -133,56 +135,43 @@ def human(count: int) -> str:
 @program("stat", short="c:Lt", long=("format=", "printf="))
 def stat(run: Run) -> None:
     """Write facts about files."""
+    form, end = run.get("c", "format"), "\n"
+    if form is None and run.has("printf"):
+        form, end = unescape(run.get("printf") or ""), ""
     for name in run.args:
         node = run.sh.files.find(run.path(name), follow=run.has("L"))
         if node is None:
             run.error(f"cannot statx '{name}': No such file or directory")
             continue
-        words = (
-            "directory"
-            if isinstance(node, Folder)
-            else "symbolic link"
-            if isinstance(node, Link)
-            else "regular empty file"
-            if not node.data
-            else "regular file"
-        )
-        facts = {
-            "n": name,
-            "N": f"'{name}'",
-            "s": str(size(node)),
-            "a": f"{node.mode:o}",
-            "A": permissions(node),
-            "F": words,
-            "U": "user",
-            "G": "user",
-            "u": "1000",
-            "g": "1000",
-            "h": str(_links(node)),
-            "Y": str(node.mtime),
-            "X": str(node.mtime),
-            "Z": str(node.mtime),
-            "W": "0",
-            "y": formatted("%Y-%m-%d %H:%M:%S.000000000 +0000", node.mtime),
-            "i": "1",
-            "b": "8",
-            "B": "512",
-            "%": "%",
-        }
-        form = run.get("c", "format")
-        if form is None and run.get("printf") is None:
-            run.out(
-                f"  File: {name}\n  Size: {size(node)}\t{words}\nAccess: ({node.mode:04o}/{permissions(node)})\nModify: {facts['y']}\n"
-            )
-        else:
-            run.out(
-                re.sub(
-                    r"%([a-zA-Z%])",
-                    lambda m: facts.get(m[1], "?"),
-                    form if form is not None else run.get("printf") or "",
-                )
-                + ("\n" if form is not None else "")
-            )
+        run.out(_filled(form or STAT, _facts(name, node)) + end)
+
+
+# What `stat` writes without a format.
+STAT = "  File: %n\n  Size: %s\t%F\nAccess: (0%a/%A)\nModify: %y"
+
+
+def _filled(form: str, facts: dict[str, str]) -> str:
+    return re.sub(r"%([a-zA-Z%])", lambda m: facts.get(m[1], "?"), form)
+
+
+def _facts(name: str, node: Node) -> dict[str, str]:
+    """Return what the letters of a `stat` format stand for."""
+    empty = isinstance(node, File) and not node.data
+    words = "directory" if isinstance(node, Folder) else "symbolic link" if isinstance(node, Link) else "regular file"
+    fixed = {"U": "user", "G": "user", "u": "1000", "g": "1000", "W": "0", "i": "1", "b": "8", "B": "512", "%": "%"}
+    times = dict.fromkeys("XYZ", str(node.mtime))
+    return {
+        **fixed,
+        **times,
+        "n": name,
+        "N": f"'{name}'",
+        "s": str(size(node)),
+        "a": f"{node.mode:o}",
+        "A": permissions(node),
+        "F": "regular empty file" if empty else words,
+        "h": str(_links(node)),
+        "y": formatted("%Y-%m-%d %H:%M:%S.000000000 +0000", node.mtime),
+    }
 
 
 @program("du", short="shabcd:kmx", long=("summarize", "human-readable", "all", "bytes", "total", "max-depth="))
@@ -232,7 +221,8 @@ def tree(run: Run) -> None:
         run.out(name + "\n")
         _branches(run, node, "", 1, run.number("L", default=99), counts)
         run.out(
-            f"\n{counts[0]} director{'y' if counts[0] == 1 else 'ies'}, {counts[1]} file{'' if counts[1] == 1 else 's'}\n"
+            f"\n{counts[0]} director{'y' if counts[0] == 1 else 'ies'}, "
+            f"{counts[1]} file{'' if counts[1] == 1 else 's'}\n"
         )
 
 

@@ -5,6 +5,7 @@ It does not know `e`, `w` to standard error, and the special replacements beyond
 
 from __future__ import annotations
 
+import getopt
 import re
 
 from ..meter import MAX_TURNS, Stopped
@@ -13,13 +14,10 @@ from ..regex import Match
 from .base import Run, Usage, program
 from .sed_script import Address, Order, Script
 
+LONG = ["quiet", "silent", "regexp-extended", "expression=", "file=", "separate", "unbuffered", "null-data"]
 
-@program(
-    "sed",
-    short="nEre:f:i::szu",
-    long=("quiet", "silent", "regexp-extended", "expression=", "file=", "in-place", "separate"),
-    raw=True,
-)
+
+@program("sed", raw=True)
 def sed(run: Run) -> int | None:
     """Edit lines by a script."""
     quiet, extended, in_place, scripts, args = _options(run)
@@ -61,41 +59,27 @@ def sed(run: Run) -> int | None:
 
 
 def _options(run: Run) -> tuple[bool, bool, str | None, list[str], list[str]]:
-    quiet, extended, in_place = False, False, None
-    scripts, rest, args = list[str](), list[str](), list(run.args)
-    while args:
-        word = args.pop(0)
+    """Return (quiet, extended, suffix of in-place editing, scripts, files)."""
+    in_place: str | None = None
+    words: list[str] = []
+    for i, word in enumerate(run.args):
+        match = re.fullmatch(r"-([nErszu]*)i(.*)|--in-place(?:=(.*))?", word, re.DOTALL)
         if word == "--":
-            rest += args
+            words += run.args[i:]
             break
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            if name in ("quiet", "silent"):
-                quiet = True
-            elif name == "regexp-extended":
-                extended = True
-            elif name == "in-place":
-                in_place = value
-            elif name in ("expression", "file"):
-                value = value if equals else args.pop(0) if args else ""
-                scripts.append(value if name == "expression" else run.read(value))
-            else:
-                raise Usage(f"unrecognized option '{word}'")
-        elif word.startswith("-") and len(word) > 1:
-            for i, letter in enumerate(word[1:], 1):
-                if letter == "i":
-                    in_place = word[i + 1 :]
-                    break
-                if letter in "ef":
-                    value = word[i + 1 :] or (args.pop(0) if args else "")
-                    scripts.append(value if letter == "e" else run.read(value).removesuffix("\n"))
-                    break
-                if letter not in "nErszu":
-                    raise Usage(f"invalid option -- '{letter}'")
-                quiet, extended = quiet or letter == "n", extended or letter in "Er"
-        else:
-            rest.append(word)
-    return quiet, extended, in_place, scripts, rest
+        if match and run.args[i - 1 : i] not in (["-e"], ["-f"]):
+            in_place = match[2] or match[3] or ""
+            word = f"-{match[1]}" if match[1] else ""
+        words += [word] if word or not match else []
+    options, files = getopt.gnu_getopt(words, "nErszue:f:", LONG)
+    run.options = [(key.lstrip("-"), value) for key, value in options]
+    scripts = [
+        value if key in ("e", "expression") else run.read(value).removesuffix("\n")
+        for key, value in run.options
+        if key in ("e", "f", "expression", "file")
+    ]
+    extended = run.has("E", "r", "regexp-extended")
+    return run.has("n", "quiet", "silent"), extended, in_place, scripts, files
 
 
 class _Editor:
@@ -174,7 +158,7 @@ class _Editor:
 
     def flush(self) -> None:
         for text in self.after:
-            self.write(text.removesuffix("\n"), "\n" if not text or text.endswith("\n") or True else "")
+            self.write(text.removesuffix("\n"), "\n")
         self.after = []
 
     def chosen(self, order: Order) -> bool:
@@ -213,7 +197,7 @@ class _Editor:
         self.regex = regex
         return bool(regex and regex.matches(self.pattern))
 
-    def obey(self, order: Order) -> str:
+    def obey(self, order: Order) -> str:  # noqa: C901  (one case for each command)
         """Carry out one command; returns what happens next."""
         name = order.name
         if name == "s":
@@ -267,9 +251,7 @@ class _Editor:
 
     def more(self, name: str) -> str:
         if self.at >= len(self.lines):
-            if name == "N" and not self.quiet:
-                self.write(self.pattern, self.end)
-            elif name == "n" and not self.quiet:
+            if not self.quiet:
                 self.write(self.pattern, self.end)
             self.code = 0
             return "quit"

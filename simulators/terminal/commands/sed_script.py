@@ -52,32 +52,16 @@ class Script:
             Usage: If the script is malformed.
         """
         found: list[Order] = []
-        opened: list[int] = []
-        labels: dict[str, int] = {}
         while True:
             self.skip(" \t\n;")
             if self.i >= len(self.text):
                 break
             if self.text[self.i] == "#":
                 self.line()
-                continue
-            order = self.order()
-            if order.name == "{":
-                opened.append(len(found))
-            elif order.name == "}":
-                if not opened:
-                    raise Usage("unexpected `}'")
-                found[opened.pop()].target = len(found)
-            elif order.name == ":":
-                labels[order.text] = len(found)
-            found.append(order)
-        if opened:
-            raise Usage("unmatched `{'")
-        for order in found:
-            if order.name in "btT" and order.text not in labels and order.text:
-                raise Usage(f"can't find label for jump to `{order.text}'")
-            if order.name in "btT":
-                order.target = labels.get(order.text, len(found))
+            else:
+                found.append(self.order())
+        _link_groups(found)
+        _link_jumps(found)
         return found
 
     def skip(self, chars: str) -> None:
@@ -154,7 +138,7 @@ class Script:
                 following = self.text[self.i + 1]
                 out.append(
                     following
-                    if following == delimiter and delimiter not in "\\" and (keep or following not in ".*[]^$+?(){}|")
+                    if following == delimiter and delimiter != "\\" and (keep or following not in ".*[]^$+?(){}|")
                     else "\\" + following
                 )
                 self.i += 2
@@ -179,7 +163,7 @@ class Script:
             self.i += 1
         raise Usage("unterminated `s' command" if keep else "unterminated address regex")
 
-    def arguments(self, order: Order) -> None:
+    def arguments(self, order: Order) -> None:  # noqa: C901  (one case for each kind)
         """Read what follows a command's letter."""
         name = order.name
         if name == "s":
@@ -200,8 +184,6 @@ class Script:
                 self.skip(" \t")
                 self.i += self.text[self.i : self.i + 1] == "\n"
             order.text = self.continued()
-            if not order.text and name != "c" and self.i >= len(self.text) and False:
-                raise Usage("expected \\ after `a', `c' or `i'")
         elif name in "btT:":
             self.skip(" \t")
             match = re.compile(r"[^\n;}]*" if name != ":" else r"[^\n;]*").match(self.text, self.i)
@@ -275,3 +257,27 @@ def _replacement(text: str) -> list[str | int]:
         else:
             parts.append({"n": "\n", "t": "\t"}.get(char, char))
     return parts
+
+
+def _link_groups(orders: list[Order]) -> None:
+    """Tell each `{` where its `}` is."""
+    opened: list[Order] = []
+    for i, order in enumerate(orders):
+        if order.name == "{":
+            opened.append(order)
+        elif order.name == "}":
+            if not opened:
+                raise Usage("unexpected `}'")
+            opened.pop().target = i
+    if opened:
+        raise Usage("unmatched `{'")
+
+
+def _link_jumps(orders: list[Order]) -> None:
+    """Tell each jump where its label is; without a label it goes to the end."""
+    labels = {order.text: i for i, order in enumerate(orders) if order.name == ":"}
+    for order in orders:
+        if order.name in "btT":
+            if order.text and order.text not in labels:
+                raise Usage(f"can't find label for jump to `{order.text}'")
+            order.target = labels.get(order.text, len(orders))

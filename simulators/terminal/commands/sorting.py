@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
@@ -82,7 +83,28 @@ def _value(text: str, flags: str) -> Any:
     return to_bytes(text.upper() if "f" in flags else text)
 
 
-@program("sort", short="bcCdfgho:iMnrRst:k:uVzmS:T:", long=("check", "numeric-sort", "reverse", "unique", "key=", "field-separator=", "output=", "ignore-case", "stable", "general-numeric-sort", "human-numeric-sort", "version-sort", "ignore-leading-blanks", "random-sort", "zero-terminated"), misuse=2)  # fmt: skip
+@program(
+    "sort",
+    short="bcCdfgho:iMnrRst:k:uVzmS:T:",
+    long=(
+        "check",
+        "numeric-sort",
+        "reverse",
+        "unique",
+        "key=",
+        "field-separator=",
+        "output=",
+        "ignore-case",
+        "stable",
+        "general-numeric-sort",
+        "human-numeric-sort",
+        "version-sort",
+        "ignore-leading-blanks",
+        "random-sort",
+        "zero-terminated",
+    ),
+    misuse=2,
+)
 def sort(run: Run) -> int | None:
     """Sort lines."""
     names = {
@@ -107,7 +129,7 @@ def sort(run: Run) -> int | None:
     if run.failed:
         return 2
     compared = _compare(
-        keys, separator, last="" if run.has("s", "stable") or run.has("u", "unique") else "r" if "r" in general else "n"
+        keys, last="" if run.has("s", "stable") or run.has("u", "unique") else "r" if "r" in general else "n"
     )
     run.sh.meter.charge(sum(map(len, found)) * 4)
     decorated = [([_value(k.part(line, separator), k.flags) for k in keys], line) for line in found]
@@ -137,7 +159,9 @@ def _key(spec: str, general: str) -> Key:
 Row = tuple[list[Any], str]
 
 
-def _compare(keys: list[Key], separator: str | None, last: str):  # noqa: ANN202
+def _compare(keys: list[Key], last: str) -> Callable[[Row, Row], int]:
+    """Return the order of decorated lines; `last` is "n" or "r" where equal ones are ordered as a whole."""
+
     def compare(a: Row, b: Row) -> int:
         for key, x, y in zip(keys, a[0], b[0], strict=True):
             if x != y:

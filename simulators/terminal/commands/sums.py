@@ -87,5 +87,5 @@ def strings(run: Run) -> None:
     """Write the printable runs of a file."""
     least = max(min(run.number("n", "bytes", default=4), 1000), 1)
     for _, text in run.inputs():
-        for match in re.finditer(r"[\t -~]{%d,}" % least, text):
+        for match in re.finditer(rf"[\t -~]{{{least},}}", text):
             run.out(match[0] + "\n")

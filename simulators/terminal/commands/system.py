@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ..bash.arithmetic import operate
 from ..bash.variables import Variables
@@ -151,7 +152,7 @@ def small(run: Run) -> int:
         "tty": "not a tty\n",
         "arch": "x86_64\n",
         "ps": "    PID TTY          TIME CMD\n   4242 ?        00:00:00 bash\n",
-        "df": "Filesystem     1K-blocks  Used Available Use% Mounted on\nmemory             16384     0     16384   0% /\n",
+        "df": "Filesystem 1K-blocks Used Available Use% Mounted on\nmemory 16384 0 16384 0% /\n",
     }
     run.out(answers.get(run.name, ""))
     return int(run.name == "tty")
@@ -183,6 +184,18 @@ def expr(run: Run) -> int:
         return run.error(str(problem), 2)
     run.out(value + "\n")
     return int(value in ("", "0"))
+
+
+# What each comparison makes of an order: -1, 0 or 1.
+COMPARE: dict[str, Callable[[int], bool]] = {
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+    "=": lambda order: order == 0,
+    "==": lambda order: order == 0,
+    "!=": lambda order: order != 0,
+    ">=": lambda order: order >= 0,
+    ">": lambda order: order > 0,
+}
 
 
 class _Expression:
@@ -218,14 +231,8 @@ class _Expression:
             return matched(left, right)
         numeric = all(re.fullmatch(r"-?\d{1,18}", t) for t in (left, right))
         if operator in self.LEVELS[2]:
-            a, b = (int(left), int(right)) if numeric else (left, right)
-            return str(
-                int(
-                    {"<": a < b, "<=": a <= b, "=": a == b, "==": a == b, "!=": a != b, ">=": a >= b, ">": a > b}[
-                        operator
-                    ]
-                )
-            )  # pyright: ignore[reportOperatorIssue]
+            order = (int(left) > int(right)) - (int(left) < int(right)) if numeric else (left > right) - (left < right)
+            return str(int(COMPARE[operator](order)))
         if not numeric:
             raise ValueError("non-integer argument")
         if operator in "/%" and int(right) == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..bash.words import unescape
 from ..text import to_bytes
@@ -96,55 +97,59 @@ def join(run: Run) -> int | None:
     if len(run.args) != 2:
         return run.error("missing operand")
     separator = run.get("t")
-    keys = [run.number(k, "j", default=1) - 1 for k in "12"]
-    tables = [
-        [line.split(separator) if separator else line.split() for line in lines(run.read(name))] for name in run.args
+    places = [run.number(k, "j", default=1) - 1 for k in "12"]
+    tables = [[line.split(separator) if separator else line.split() for line in lines(run.read(n))] for n in run.args]
+    keyed = [
+        [(_key(row, place, run.has("i", "ignore-case")), row) for row in rows]
+        for rows, place in zip(tables, places, strict=True)
     ]
     unpaired = run.all("a") + run.all("v")
+    for left, right in _paired(keyed[0], keyed[1]):
+        shown = not run.has("v") if left and right else ("1" if left else "2") in unpaired
+        if shown:
+            run.sh.meter.charge(1)
+            run.out((separator or " ").join(_joined(run, places, left, right)) + "\n")
+    return None
 
-    def key(side: int, row: list[str]) -> str:
-        text = row[keys[side]] if 0 <= keys[side] < len(row) else ""
-        return text.lower() if run.has("i", "ignore-case") else text
 
-    def show(left: list[str] | None, right: list[str] | None) -> None:
-        row = left or right or []
-        index = keys[0] if left else keys[1]
-        head = row[index] if index < len(row) else ""
-        order = run.get("o")
-        if order and order != "auto":
-            cells = [_picked(spec, head, left, right, run.get("e") or "") for spec in re.split(r"[, ]", order)]
-        else:
-            cells = [head] + [c for side, r in ((0, left), (1, right)) if r for i, c in enumerate(r) if i != keys[side]]
-        run.out((separator or " ").join(cells) + "\n")
+def _key(row: list[str], place: int, fold: bool) -> str:
+    text = row[place] if 0 <= place < len(row) else ""
+    return text.lower() if fold else text
 
-    left, right = tables
+
+Keyed = list[tuple[str, list[str]]]
+
+
+def _paired(left: Keyed, right: Keyed) -> Iterator[tuple[list[str] | None, list[str] | None]]:
+    """Yield the pairs of rows with equal keys, and the rows without one beside `None`; both tables are sorted."""
     i = j = 0
     while i < len(left) and j < len(right):
-        a, b = key(0, left[i]), key(1, right[j])
-        if a == b:
-            end = j
-            while end < len(right) and key(1, right[end]) == a:
-                end += 1
-            while i < len(left) and key(0, left[i]) == a:
-                for row in right[j:end]:
-                    if not run.has("v"):
-                        show(left[i], row)
-                run.sh.meter.charge(end - j)
-                i += 1
-            j = end
-        elif to_bytes(a) < to_bytes(b):
-            if "1" in unpaired:
-                show(left[i], None)
+        a, b = to_bytes(left[i][0]), to_bytes(right[j][0])
+        if a < b:
+            yield left[i][1], None
             i += 1
-        else:
-            if "2" in unpaired:
-                show(None, right[j])
+        elif a > b:
+            yield None, right[j][1]
             j += 1
-    for row in left[i:] if "1" in unpaired else []:
-        show(row, None)
-    for row in right[j:] if "2" in unpaired else []:
-        show(None, row)
-    return None
+        else:
+            end = next((n for n in range(j, len(right)) if right[n][0] != left[i][0]), len(right))
+            yield from ((left[i][1], row) for _, row in right[j:end])
+            i += 1
+            if i == len(left) or left[i][0] != right[j][0]:
+                j = end
+    yield from ((row, None) for _, row in left[i:])
+    yield from ((None, row) for _, row in right[j:])
+
+
+def _joined(run: Run, places: list[int], left: list[str] | None, right: list[str] | None) -> list[str]:
+    """Return the cells of one line of output."""
+    row, place = (left, places[0]) if left else (right or [], places[1])
+    head = row[place] if place < len(row) else ""
+    order = run.get("o")
+    if order and order != "auto":
+        return [_picked(spec, head, left, right, run.get("e") or "") for spec in re.split(r"[, ]", order)]
+    rest = [c for place, r in zip(places, (left, right), strict=True) if r for i, c in enumerate(r) if i != place]
+    return [head, *rest]
 
 
 def _picked(spec: str, head: str, left: list[str] | None, right: list[str] | None, empty: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..files import File
 from ..text import to_bytes, to_text
 from .base import Run, Usage, lines, program
 
@@ -151,30 +152,20 @@ def wc(run: Run) -> None:
                 "total",
             )
         )
-    sizes = sum(
-        len(run.sh.files.read(run.path(a)))
-        for a in run.args
-        if a != "-" and run.sh.files.find(run.path(a)) is not None and _is_file(run, a)
-    )
-    plain = len(run.args) == 1 and len(columns) == 1 or (not run.args and len(columns) == 1)
-    width = (
-        1
-        if plain
-        else len(str(sizes))
-        if run.args and "-" not in run.args
-        else len(str(run.sh.stdin.size))
-        if not run.args and run.sh.stdin.size is not None
-        else 7
-    )
+    width = _width(run, len(columns))
     for values, name in rows:
         shown = " ".join(f"{v:{width}d}" for v in values)
         run.out(shown + (f" {name}" if run.args else "") + "\n")
 
 
-def _is_file(run: Run, name: str) -> bool:
-    from ..files import File
-
-    return isinstance(run.sh.files.find(run.path(name)), File)
+def _width(run: Run, columns: int) -> int:
+    """Return how wide `wc` writes a number: as wide as the size of all files, 7 where it is not known."""
+    if columns == 1 and len(run.args) < 2:
+        return 1
+    if not run.args:
+        return 7 if run.sh.stdin.size is None else len(str(run.sh.stdin.size))
+    nodes = [run.sh.files.find(run.path(name)) for name in run.args]
+    return 7 if "-" in run.args else len(str(sum(len(node.data) for node in nodes if isinstance(node, File))))
 
 
 @program("tac")

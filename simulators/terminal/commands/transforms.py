@@ -152,8 +152,9 @@ def _characters(text: str) -> str:
             out += [chr(c) for c in range(256) if regex.match(chr(c)) and c < 128]
             i = name.end()
             continue
-        size = len(re.compile(r"\\(?:[0-7]{1,3}|.)|.", re.DOTALL).match(text, i)[0])  # pyright: ignore[reportOptionalSubscript]
-        char = (unescape(text[i : i + size]) or "\0") if size > 1 else text[i]
+        escape = re.compile(r"\\(?:[0-7]{1,3}|.)", re.DOTALL).match(text, i)
+        size = len(escape[0]) if escape else 1
+        char = unescape(text[i : i + size]) if size > 1 else text[i]
         char = char[1:] if len(char) == 2 and char[0] == "\\" else char
         i += size
         if text[i : i + 1] == "-" and i + 1 < len(text):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from makerspace.simulators import open_application
 from makerspace.simulators.base import ToolCall
-from makerspace.simulators.cad.app import MAX_UNDO, Cad
+from makerspace.simulators.cad.app import Cad
+from makerspace.simulators.cad.history import MAX_UNDO
 
 from .conftest import Do
 from .programs import programs

@@ -216,6 +216,18 @@ def test_edits_that_cannot_be(cad: Cad, block: Do) -> None:
     assert "no number 'operation'" in edit("Extrude1", "operation", 5)
 
 
+def test_an_edit_without_effect(cad: Cad, block: Do) -> None:
+    block("hole", diameter=6, depth=20)
+    assert "changes nothing" in refused(cad, block, "set_parameter", feature="Hole1", parameter="depth", value=30)
+
+
+def test_an_edit_of_an_open_sketch_has_an_effect(block: Do) -> None:
+    block("new_sketch", face="top")
+    block("circle", diameter=6)
+    assert block("set_parameter", feature="Circle1", parameter="diameter", value=8).ok
+    assert block("set_parameter", feature="Sketch2", parameter="offset", value=-1).ok
+
+
 def test_a_pattern_that_leaves_the_body(cad: Cad, block: Do) -> None:
     block("hole", diameter=6, x=30)
     assert "warning" in block("pattern", kind="linear", count=3, spacing=-60, direction="x").text
