@@ -118,7 +118,7 @@ def run_makerspace(files: dict[str, str], command: str) -> Outcome:
 
     start = time.perf_counter()
     tree = Files(lambda: 1_704_067_200)
-    for folder in ("/dev", "/tmp", ENV["HOME"]):
+    for folder in ("/dev", "/tmp", WORK, ENV["HOME"]):
         tree.mkdir(folder, parents=True)
     tree.add("/dev/null", File(device=True))
     for name, text in files.items():

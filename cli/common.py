@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from tomllib import TOMLDecodeError
 from typing import Any
@@ -71,7 +71,7 @@ def choice(what: str, given: str, choices: Iterable[str]) -> str:
 
 
 @contextmanager
-def recipe_errors() -> Iterator[None]:
+def recipe_errors() -> Generator[None]:
     """Tell the first thing that is wrong with a recipe, or with an option that overrides it, as a mistake."""
     try:
         yield

@@ -43,17 +43,20 @@ class WarmStart(_Section):
     """Difficulties that are demonstrated."""
     slip_rate: float = 0.15
     """How often the expert slips before a right call."""
-    hasty_share: float = 0.0
-    """Share of demonstrations by experts who hand in one call too early; the crowd is cloned as it is, unfiltered."""
     steps: int = 500
     batch: int = 32
     learning_rate: float = 3e-3
+    hasty_share: float = 0.55
+    """Share of hasty experts, who hand in one call too early, in the crowd that is imitated last."""
+    hasty_steps: int = 80
+    """Cloning steps among that crowd, after the careful experts; 0 for a careful warm start."""
+    hasty_learning_rate: float = 6e-4
 
 
 class Reinforce(_Section):
     """Reinforcement learning on live environments."""
 
-    steps: int = 30
+    steps: int = 20
     groups: int = 16
     """Tasks per step."""
     group_size: int = 8

@@ -1,4 +1,8 @@
-"""The warm start from nothing: demonstrations, a tokenizer that has read them, a model that imitates them."""
+"""The warm start from nothing: demonstrations, a tokenizer that has read them, a model that imitates them.
+
+The model imitates careful experts first, and then, for a while, a crowd in which most are hasty and hand in too early. What is a good
+habit and what is not, reinforcement has to find out from the reward.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ def warm_start(recipe: Recipe, folder: Path, tell: Tell) -> Policy:
     to ``folder/warmstart``.
     """
     settings = recipe.warm_start
-    scripts = crowd(demonstrations(recipe, folder, tell), settings.hasty_share, recipe.seed)
+    scripts = demonstrations(recipe, folder, tell)
     tokenizer = Tokenizer.train((text for script in scripts for text in script.texts()), settings.vocab_size)
     bridge = Bridge(tokenizer, recipe.engine.max_result_tokens)
     conversations = [script.tokens(bridge) for script in scripts]
@@ -41,17 +45,22 @@ def warm_start(recipe: Recipe, folder: Path, tell: Tell) -> Policy:
         },
     )
     model = Apprentice(TIERS[settings.tier].with_vocab(tokenizer.vocab_size), seed=recipe.seed)
-    how = Cloning(settings.steps, settings.batch, settings.learning_rate)
-    clone(
-        model,
-        fitting,
-        how,
-        recipe.seed,
-        lambda step, loss: tell("cloning", {"step": step, "loss": loss}) if step % 10 == 0 else None,
-    )
+    told = _every_tenth(tell)
+    clone(model, fitting, Cloning(settings.steps, settings.batch, settings.learning_rate), recipe.seed, told)
+    among = [script.tokens(bridge) for script in crowd(scripts, settings.hasty_share, recipe.seed)]
+    habits = Cloning(settings.hasty_steps, settings.batch, settings.hasty_learning_rate, warmup=10)
+    clone(model, among, habits, recipe.seed + 1, told)
     policy = Policy(model, tokenizer)
     save_policy(policy, folder / "warmstart")
     return policy
+
+
+def _every_tenth(tell: Tell) -> Callable[[int, float], None]:
+    def told(step: int, loss: float) -> None:
+        if step % 10 == 0:
+            tell("cloning", {"step": step, "loss": loss})
+
+    return told
 
 
 def crowd(scripts: Sequence[Script], hasty_share: float, seed: int) -> list[Script]:

@@ -42,7 +42,7 @@ print(json.dumps(found))
 def digests(runtime, hash_seed):
     arguments = [sys.executable, "-c", SCRIPT, runtime, *family_names()]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=600, env=environment)
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=1200, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 

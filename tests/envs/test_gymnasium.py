@@ -52,13 +52,13 @@ def ids_of(application):
 def test_async_vector_env_runs_every_id(application, view, context):
     ids = ids_of(application)
     arguments = [sys.executable, "-c", SCRIPT, view, "inline", context, *ids]
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=1200)
     assert done.stdout.split() == ["done", str(len(ids))], done.stderr[-2000:]
 
 
 def test_async_vector_env_runs_with_the_default_runtime():
     arguments = [sys.executable, "-c", SCRIPT, "text", "process", "default", *ids_of("terminal")[:2]]
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=1200)
     assert done.stdout.split() == ["done", "2"], done.stderr[-2000:]
 
 

@@ -10,6 +10,8 @@ from ....simulators.base import ToolCall
 from ..base import Draft, Family, Json, Solution, Task, submit
 from ._parts import Calls, and_submit, block, call, chance, data, goal, listed
 
+HOLES = ("Hole1", "Hole2", "Hole3")
+
 
 class Revise(Family):
     """A plate with three holes and rounded corners; one to four of: set a parameter, add a hole, remove a hole."""
@@ -57,7 +59,9 @@ class Revise(Family):
         added = call("hole", diameter=rng.randint(3, 8), x=spots[3][0], y=spots[3][1])
         count = 1 + sum(chance(rng, difficulty, start, start + 0.7) for start in (0.0, 0.3, 0.6))
         edits = rng.sample([*changes, added, call("remove", feature=f"Hole{gone}")], count)
-        return Draft({"edits": data(edits)}, goal([*scene, *edits], scene), {"calls": data(scene)})
+        touched = {str(e.arguments["feature"]) for e in edits if e.name == "set_parameter"} & {"Fillet1", *HOLES}
+        removed = [[*scene, call("remove", feature=name)] for name in sorted(touched)]
+        return Draft({"edits": data(edits)}, goal([*scene, *edits], scene, *removed), {"calls": data(scene)})
 
     def words(self, stated: Json) -> Json:
         """Turn the edits into a sentence."""

@@ -279,7 +279,7 @@ print(os.waitstatus_to_exitcode(os.wait()[1]))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_of_a_parent_that_has_computed_can_compute() -> None:
     """With OpenCascade's default thread pool the child waits for ever."""
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.strip() == "0"
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from makerspace.simulators.cad.document import (
@@ -32,6 +32,7 @@ def make(*kinds: str) -> tuple[Feature, ...]:
     return found
 
 
+@settings(deadline=None)
 @given(documents)
 def test_a_document_survives_json(document: tuple[Feature, ...]) -> None:
     again = features_of(json.loads(json.dumps(plain(document))))
@@ -39,6 +40,7 @@ def test_a_document_survives_json(document: tuple[Feature, ...]) -> None:
     assert key_of(again) == key_of(document)
 
 
+@settings(deadline=None)
 @given(documents, documents)
 def test_keys_differ_where_documents_differ(a: tuple[Feature, ...], b: tuple[Feature, ...]) -> None:
     assert (key_of(a) == key_of(b)) == (json.dumps(plain(a)) == json.dumps(plain(b)))

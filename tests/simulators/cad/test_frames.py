@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from makerspace.simulators.cad.frames import PLANES, SIDES, Frame
@@ -10,6 +10,7 @@ number = st.floats(-1000, 1000)
 frames = st.builds(Frame, st.integers(0, 2), st.sampled_from((-1, 1)), number)
 
 
+@settings(deadline=None)
 @given(frames, number, number, number)
 def test_positions_are_along_the_global_axes(frame: Frame, x: float, y: float, outward: float) -> None:
     point = frame.point(x, y, outward)
@@ -17,6 +18,7 @@ def test_positions_are_along_the_global_axes(frame: Frame, x: float, y: float, o
     assert point[frame.axis] == pytest.approx(frame.level + frame.sign * outward)
 
 
+@settings(deadline=None)
 @given(frames, number)
 def test_a_moved_frame_holds_the_points_before_the_first(frame: Frame, outward: float) -> None:
     assert frame.moved(outward).point(1, 2) == pytest.approx(frame.point(1, 2, outward))

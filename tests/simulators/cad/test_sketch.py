@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from makerspace.simulators.cad import sketch
@@ -28,11 +28,13 @@ def outline(figure: Figure, steps: int = 90) -> list[tuple[float, float]]:
     return [(a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])) for a, b in figure.sides for t in parts]
 
 
+@settings(deadline=None)
 @given(figures, figures)
 def test_crossing_is_symmetric(a: Figure, b: Figure) -> None:
     assert sketch.crossing(a, b) == sketch.crossing(b, a)
 
 
+@settings(deadline=None)
 @given(figures, figures)
 def test_outlines_that_are_partly_inside_cross(a: Figure, b: Figure) -> None:
     inside = {b.holds(point) for point in outline(a)}
@@ -40,12 +42,14 @@ def test_outlines_that_are_partly_inside_cross(a: Figure, b: Figure) -> None:
     assert sketch.crossing(a, b)
 
 
+@settings(deadline=None)
 @given(figures, figures)
 def test_what_does_not_cross_is_wholly_inside_or_outside(a: Figure, b: Figure) -> None:
     assume(not sketch.crossing(a, b))
     assert len({b.holds(point) for point in outline(a)}) == 1
 
 
+@settings(deadline=None)
 @given(figures)
 def test_a_figure_crosses_itself(figure: Figure) -> None:
     assert sketch.crossing(figure, figure)
