@@ -7,6 +7,7 @@ descendant.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Collection
 from contextlib import suppress
@@ -16,17 +17,18 @@ from typing import NoReturn
 from . import kernel
 
 
-def fork_under_guard(trainer: int, grace: float) -> None:
+def fork_under_guard(trainer: int, grace: float, belongings: str | None = None) -> None:
     """Fork; return in the child. The caller itself stays behind on guard and never returns.
 
     Args:
         trainer: A pidfd of the process with which everything here ends.
         grace: Seconds that the child is given to end by itself after the trainer has ended.
+        belongings: A directory that is removed at the end.
     """
     kernel.adopt_orphans()
     guard, inner = os.getpid(), os.fork()
     if inner:
-        _stand_guard(inner, trainer, grace)
+        _stand_guard(inner, trainer, grace, belongings)
     kernel.die_with_parent()
     if os.getppid() not in (0, guard):  # 0: seen from inside a new pid namespace
         os._exit(1)
@@ -41,7 +43,7 @@ def bury_orphans(known: Collection[int]) -> None:
             os.waitpid(pid, 0)
 
 
-def _stand_guard(inner: int, trainer: int, grace: float) -> NoReturn:
+def _stand_guard(inner: int, trainer: int, grace: float, belongings: str | None) -> NoReturn:
     pidfd, waiting = os.pidfd_open(inner), poll()
     waiting.register(pidfd, POLLIN)
     waiting.register(trainer, POLLIN)
@@ -52,4 +54,6 @@ def _stand_guard(inner: int, trainer: int, grace: float) -> NoReturn:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
     bury_orphans(())
+    if belongings is not None:
+        shutil.rmtree(belongings, ignore_errors=True)
     os._exit(status & 0xFF)

@@ -60,14 +60,14 @@ class Child:
 class Nursery:
     """Forks spares, hands them out, and buries them."""
 
-    def __init__(self, control: socket, trainer: int, service: Service, tier: str, options: Json) -> None:
+    def __init__(self, control: socket, trainer: int, service: Service, tier: str, base: str, options: Json) -> None:
         self._control, self._service, self._tier, self._options = control, service, tier, options
         self._children: dict[int, Child] = {}
         self._spares: set[int] = set()
         self._fates: OrderedDict[int, str] = OrderedDict()
         self._count = self._stillborn = 0
         self._not_before = 0.0
-        self._base = namespaces.WORKSPACE if tier == "namespaces" else tempfile.mkdtemp(prefix="makerspace-")
+        self._base = base
         self._poll = poll()
         self._trainer = trainer
         for fd in (control.fileno(), trainer):
@@ -90,8 +90,6 @@ class Nursery:
             self._kill(child)
         for child in list(self._children.values()):
             self._bury(child)
-        if self._tier != "namespaces":
-            shutil.rmtree(self._base, ignore_errors=True)
 
     def _patience(self) -> float | None:
         """Return how many milliseconds may be waited for something to happen before a spare is due."""
@@ -260,10 +258,12 @@ def main(arguments: list[str]) -> int:
     order: dict[str, Any] = json.loads(control.recv(MESSAGE))
     _clean_environment(order)
     tier = _choose(order["tier"])
+    base = namespaces.WORKSPACE
     if tier == "namespaces":
         namespaces.enter(watched)
     else:
-        fork_under_guard(watched, grace=1.0)
+        base = tempfile.mkdtemp(prefix="makerspace-")
+        fork_under_guard(watched, grace=1.0, belongings=base)
     kernel.adopt_orphans()
     try:
         service = build(Target(order["factory"], order["arguments"]))
@@ -273,7 +273,7 @@ def main(arguments: list[str]) -> int:
         return 1
     gc.collect()
     gc.freeze()
-    nursery = Nursery(control, watched, service, tier, order)
+    nursery = Nursery(control, watched, service, tier, base, order)
     try:
         control.send(json.dumps({"tier": tier}).encode())
         nursery.run()

@@ -40,7 +40,7 @@ class Rate:
         n, p, z = self.tasks, self.mean, Z95
         centre = (p + z * z / (2 * n)) / (1 + z * z / n)
         half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return max(0.0, centre - half), min(1.0, centre + half)
+        return max(0.0, min(centre - half, p)), min(1.0, max(centre + half, p))
 
     def __str__(self) -> str:
         low, high = self.interval

@@ -394,6 +394,17 @@ def test_plain_workspaces_are_removed(opened):
     assert not homes[0].parent.exists()
 
 
+def test_plain_workspaces_are_removed_also_when_the_parent_was_killed(opened):
+    runtime = ProcessRuntime(tier="plain")
+    session = opened(runtime, ROGUE)
+    session.request("dirty")
+    home = Path(f"/proc/{session.pid}/cwd").readlink().parent
+    assert home.exists()
+    os.kill(parents()[session.pid], signal.SIGKILL)
+    wait_until(lambda: not home.parent.exists())
+    runtime.close()
+
+
 # -- processes that use processes --------------------------------------------------------------------
 
 
