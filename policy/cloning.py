@@ -97,7 +97,8 @@ def demonstrate(job: Job, workshop: Workshop, slip_rate: float) -> Script:
         observation, _, _, _, info = env.step(json.dumps({"name": name, "arguments": dict(arguments)}))
         said = observation["text"]
 
-    for action in env.unwrapped.oracle():  # type: ignore[attr-defined]
+    solution: Iterable[str] = env.unwrapped.oracle()  # type: ignore[attr-defined]
+    for action in solution:
         call = json.loads(action)
         if rng.random() < slip_rate and slips < MOST_SLIPS:
             slips += 1
@@ -225,5 +226,5 @@ def _batches(conversations: Sequence[Conversation], size: int, seed: int) -> Ite
         for start in range(0, len(order), 8 * size):
             window = sorted(order[start : start + 8 * size], key=lambda row: len(conversations[row].ids))
             parts = [window[i : i + size] for i in range(0, len(window), size)]
-            for index in rng.permutation(len(parts)).tolist():
-                yield collate(conversations, parts[index])
+            for index in rng.permutation(len(parts)):
+                yield collate(conversations, parts[int(index)])

@@ -93,8 +93,7 @@ def update(
         generator: Shuffles episodes into minibatches.
     """
     kept = [row for row, advantage in enumerate(advantages) if advantage != 0.0]
-    shuffled: list[int] = torch.randperm(len(kept), generator=generator).tolist()
-    order = [kept[i] for i in shuffled]
+    order = [kept[int(i)] for i in torch.randperm(len(kept), generator=generator)]
     parts = [order[i :: settings.minibatches] for i in range(settings.minibatches)]
     done = [_step(model, optimizer, conversations, advantages, part, settings) for part in parts if part]
     tokens = sum(stats.tokens for stats in done) or 1

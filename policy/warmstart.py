@@ -1,7 +1,7 @@
 """The warm start from nothing: demonstrations, a tokenizer that has read them, a model that imitates them.
 
-The model imitates careful experts first, and then, for a while, a crowd in which most are hasty and hand in too early. What is a good
-habit and what is not, reinforcement has to find out from the reward.
+The model imitates careful experts first, and then, for a while, a crowd in which most are hasty and hand in too
+early. What is a good habit and what is not, reinforcement has to find out from the reward.
 """
 
 from __future__ import annotations

@@ -11,7 +11,14 @@ from makerspace.policy.train import Trainer  # noqa: E402
 
 SMALL = {
     "tasks": {"families": ["terminal.lookup", "terminal.config"], "runtime": "inline"},
-    "warm_start": {"weights": "clone", "demonstrations": 24, "steps": 6, "batch": 8, "vocab_size": 300, "hasty_steps": 2},
+    "warm_start": {
+        "weights": "clone",
+        "demonstrations": 24,
+        "steps": 6,
+        "batch": 8,
+        "vocab_size": 300,
+        "hasty_steps": 2,
+    },
     "reinforce": {"steps": 2, "groups": 2, "group_size": 3},
     "examination": {"tasks": 6, "split": "validation"},
     "engine": {"slots": 8, "max_turn_tokens": 16},
