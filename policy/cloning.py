@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -51,7 +51,7 @@ class Script:
             yield name + arguments
 
     def hasty(self) -> Script:
-        """Return what a hasty expert would have done: the same, but for the last call before handing in, which it leaves out.
+        """Return what a hasty expert would have done: the same, without the last call before handing in.
 
         Everything up to there is as it was, so nothing has to be played again.
         """
@@ -97,9 +97,9 @@ def demonstrate(job: Job, workshop: Workshop, slip_rate: float) -> Script:
         observation, _, _, _, info = env.step(json.dumps({"name": name, "arguments": dict(arguments)}))
         said = observation["text"]
 
-    solution: Iterable[str] = env.unwrapped.oracle()  # type: ignore[attr-defined]
+    solution: Iterable[str] = cast("Any", env.unwrapped).oracle()
     for action in solution:
-        call = json.loads(action)
+        call: dict[str, Any] = json.loads(action)
         if rng.random() < slip_rate and slips < MOST_SLIPS:
             slips += 1
             do(*_slip(call["name"], call["arguments"], rng), False)
