@@ -13,9 +13,10 @@ import tempfile
 from typing import NoReturn
 
 from . import kernel, namespaces
+from .fingerprint import fingerprint
 from .frames import Frame, Kind, encode
 from .service import serve
-from .session import Service
+from .session import Rehearsing, Service
 
 
 def live(connection: socket.socket, service: Service, *, tier: str, workspace: str, memory: int | None) -> NoReturn:
@@ -31,7 +32,9 @@ def live(connection: socket.socket, service: Service, *, tier: str, workspace: s
     status = 1
     try:
         _set_apart(tier, workspace, memory)
-        connection.sendall(encode(Frame(Kind.OK, 0, {})))
+        if isinstance(service, Rehearsing):
+            service.rehearse()
+        connection.sendall(encode(Frame(Kind.OK, 0, dict(fingerprint(tier, workspace)))))
         serve(connection, service)
         status = 0
     finally:

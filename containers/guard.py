@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 from collections.abc import Collection
 from contextlib import suppress
 from select import POLLIN, poll
@@ -21,7 +22,7 @@ def fork_under_guard(trainer: int, grace: float, belongings: str | None = None) 
     """Fork; return in the child. The caller itself stays behind on guard and never returns.
 
     Args:
-        trainer: A pidfd of the process with which everything here ends.
+        trainer: A pidfd of the process with which everything here ends, or the socket whose other end it holds.
         grace: Seconds that the child is given to end by itself after the trainer has ended.
         belongings: A directory that is removed at the end.
     """
@@ -43,10 +44,15 @@ def bury_orphans(known: Collection[int]) -> None:
             os.waitpid(pid, 0)
 
 
+def _ending(fd: int) -> int:
+    """Return the event that tells a process's end: a pidfd becomes readable, a socket hangs up (told unasked)."""
+    return 0 if stat.S_ISSOCK(os.fstat(fd).st_mode) else POLLIN
+
+
 def _stand_guard(inner: int, trainer: int, grace: float, belongings: str | None) -> NoReturn:
     pidfd, waiting = os.pidfd_open(inner), poll()
     waiting.register(pidfd, POLLIN)
-    waiting.register(trainer, POLLIN)
+    waiting.register(trainer, _ending(trainer))
     if pidfd not in [fd for fd, _ in waiting.poll()]:
         waiting.unregister(trainer)
         waiting.poll(grace * 1000)

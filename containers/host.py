@@ -1,4 +1,7 @@
-"""The program beside the trainer (``python -m makerspace.containers.host FD PID``): a warmed parent with forked spares.
+"""The host loop: a warmed parent with forked spares, beside the trainer or inside a container.
+
+    python -m makerspace.containers.host --fd FD --trainer PID                  a child of the trainer
+    python -m makerspace.containers.host --listen PATH [--forever]              in a container: see ``listen``
 
 1. It imports the target and lets it warm up, and computes nothing: a library that has started a thread would hang in
    every fork. So it counts its threads before each fork, and refuses when there is more than one.
@@ -8,13 +11,15 @@
 3. It ends with the trainer (end of file on the control socket, or the trainer's pidfd), and everything that it started
    ends with it.
 
-Control messages are JSON, one per datagram. In: ``want {release}`` (no spare is left), ``taken {id, release}``,
-``release {release}``, ``fate {id}``. Out: ``{tier}`` once, ``{spare}`` with two descriptors, ``{fate}``, ``{error}``.
+Control messages are JSON, one per datagram. In: the order (what to run, once), ``want {release}`` (no spare is left),
+``taken {id, release}``, ``release {release}``, ``fate {id}``. Out: ``{tier}`` once, ``{spare, memory}`` with two
+descriptors, ``{fate}``, ``{error, capacity}``.
 What the sandboxes are asked is not known here.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import json
 import os
@@ -24,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +41,7 @@ from . import kernel, namespaces
 from .child import live
 from .guard import bury_orphans, fork_under_guard
 from .service import build, describe
-from .session import Json, Service, Target
+from .session import KEPT, Json, Service, Target
 
 MESSAGE = 150_000
 """Bytes that one control message may have."""
@@ -43,6 +49,9 @@ STILLBORN = 3
 """After so many spares in a row that ended by themselves, no more are forked in advance."""
 RETRY = 0.05
 """Seconds between attempts when the kernel refuses a fork."""
+MANNERS = 0.002
+"""Seconds in which a sandbox that was just taken has the machine to itself: only then the old one ends and the next
+spare is forked. Whoever wants a sandbox meanwhile does not wait for that."""
 
 
 @dataclass
@@ -60,10 +69,14 @@ class Child:
 class Nursery:
     """Forks spares, hands them out, and buries them."""
 
-    def __init__(self, control: socket, trainer: int, service: Service, tier: str, base: str, options: Json) -> None:
+    def __init__(
+        self, control: socket, trainer: int | None, service: Service, tier: str, base: str, options: Json
+    ) -> None:
         self._control, self._service, self._tier, self._options = control, service, tier, options
         self._children: dict[int, Child] = {}
         self._spares: set[int] = set()
+        self._condemned: list[int] = []
+        """Sandboxes that end as soon as the one that replaces them has had the machine to itself for a moment."""
         self._fates: OrderedDict[int, str] = OrderedDict()
         self._count = self._stillborn = 0
         self._not_before = 0.0
@@ -71,7 +84,8 @@ class Nursery:
         self._poll = poll()
         self._trainer = trainer
         for fd in (control.fileno(), trainer):
-            self._poll.register(fd, POLLIN)
+            if fd is not None:
+                self._poll.register(fd, POLLIN)
 
     def run(self) -> None:
         """Serve until the trainer is gone."""
@@ -81,8 +95,8 @@ class Nursery:
                 self._bury(child)
             if self._trainer in ready or (self._control.fileno() in ready and not self._obey()):
                 return
-            if not ready and self._wants_spare():
-                self._refill()
+            if not ready:
+                self._tidy()
 
     def end(self) -> None:
         """Kill and bury every sandbox."""
@@ -93,10 +107,21 @@ class Nursery:
 
     def _patience(self) -> float | None:
         """Return how many milliseconds may be waited for something to happen before a spare is due."""
-        return max(0.0, self._not_before - time.monotonic()) * 1000 if self._wants_spare() else None
+        busy = self._condemned or self._wants_spare()
+        return max(0.0, self._not_before - time.monotonic()) * 1000 if busy else None
 
     def _wants_spare(self) -> bool:
         return len(self._spares) < self._options["spares"] and self._stillborn < STILLBORN
+
+    def _tidy(self) -> None:
+        """Do what could wait: end what was replaced, fork the next spare."""
+        self._execute()
+        if self._wants_spare():
+            self._refill()
+
+    def _execute(self) -> None:
+        condemned, self._condemned = self._condemned, []
+        self._release({"release": condemned})
 
     def _obey(self) -> bool:
         """Carry out one control message; return whether there was one."""
@@ -113,17 +138,20 @@ class Nursery:
         try:
             self._hand_out(self._fork_somehow(order))
         except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
-            self._control.send(json.dumps({"error": describe(error)}).encode())
+            reply = {"error": describe(error), "capacity": isinstance(error, OSError)}
+            self._control.send(json.dumps(reply).encode())
 
     def _taken(self, order: Json) -> None:
         self._spares.discard(order["id"])
         self._stillborn = 0
-        self._release(order)
+        self._condemned += order["release"]
+        self._not_before = time.monotonic() + MANNERS
 
     def _hand_out(self, child: Child) -> None:
         assert child.connection is not None  # noqa: S101 - this is the only place that gives it away
         with child.connection as connection:
-            send_fds(self._control, [json.dumps({"spare": child.id}).encode()], [connection.fileno(), child.pidfd])
+            message = {"spare": child.id, "memory": kernel.private_memory()}
+            send_fds(self._control, [json.dumps(message).encode()], [connection.fileno(), child.pidfd])
         child.connection = None
         self._spares.add(child.id)
 
@@ -192,7 +220,8 @@ class Nursery:
             if held is not None:
                 held.close()
         for fd in (self._trainer, *(child.pidfd for child in self._children.values())):
-            os.close(fd)
+            if fd is not None:
+                os.close(fd)
         live(connection, self._service, tier=self._tier, workspace=workspace, memory=self._options["memory"])
 
     def _kill(self, child: Child) -> None:
@@ -244,17 +273,21 @@ def _choose(tier: str) -> str:
 
 
 def _clean_environment(order: Json) -> None:
-    sys.path[:] = order["path"]
+    """Import from where the trainer does (from where this program does, in a container), and see only fixed names."""
+    sys.path[:] = [*order["extra"], *(sys.path if order["path"] is None else order["path"])]
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ} if order["path"] is None else {}
     os.environ.clear()
-    os.environ.update(order["env"])
+    os.environ.update(kept | order["env"])
 
 
-def main(arguments: list[str]) -> int:
-    """Run the warmed parent; ``arguments`` are the control socket's descriptor and the trainer's process id."""
-    control, trainer = socket(fileno=int(arguments[0])), int(arguments[1])
-    watched = os.pidfd_open(trainer)
-    if os.getppid() != trainer:
-        return 1
+def attend(control: socket, trainer: int | None) -> int:
+    """Be the warmed parent that the order on the control socket asks for, until the trainer is gone.
+
+    Args:
+        control: The connected control socket.
+        trainer: A pidfd of the trainer, or ``None`` where only the control socket tells its end.
+    """
+    watched = control.fileno() if trainer is None else trainer
     order: dict[str, Any] = json.loads(control.recv(MESSAGE))
     _clean_environment(order)
     tier = _choose(order["tier"])
@@ -273,13 +306,36 @@ def main(arguments: list[str]) -> int:
         return 1
     gc.collect()
     gc.freeze()
-    nursery = Nursery(control, watched, service, tier, base, order)
+    nursery = Nursery(control, trainer, service, tier, base, order)
     try:
         control.send(json.dumps({"tier": tier}).encode())
         nursery.run()
     finally:
         nursery.end()
     return 0
+
+
+def beside(fd: int, pid: int) -> int:
+    """Serve the trainer that started this process."""
+    control, trainer = socket(fileno=fd), os.pidfd_open(pid)
+    return attend(control, trainer) if os.getppid() == pid else 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the host loop as the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m makerspace.containers.host")
+    parser.add_argument("--fd", type=int, help="the control socket, when the trainer starts this program itself")
+    parser.add_argument("--trainer", type=int, help="the trainer's process id")
+    parser.add_argument("--listen", help="where to wait for a trainer; %%h stands for the host's name")
+    parser.add_argument("--forever", action="store_true", help="serve one trainer after another, each in a fork")
+    parser.add_argument("--lifetime", type=int, default=0, help="seconds after which everything ends; 0: never")
+    given = parser.parse_args(arguments)
+    signal.alarm(given.lifetime)
+    if given.listen is None:
+        return beside(given.fd, given.trainer)
+    from .listening import listen  # imported only inside a container
+
+    return listen(given.listen, attend, given.forever)
 
 
 if __name__ == "__main__":

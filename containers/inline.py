@@ -41,6 +41,11 @@ class InlineSession:
         self._reply: Json | Exception | None = None
         self._closed = False
 
+    @property
+    def facts(self) -> Json:
+        """What a trace should tell of where the service runs."""
+        return {"tier": self.tier}
+
     def renew(self) -> None:
         """Build a new service object; imported libraries stay.
 

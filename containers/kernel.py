@@ -88,6 +88,14 @@ def thread_count() -> int:
     return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are enough
 
 
+def private_memory() -> int:
+    """Bytes of this process's memory that no file backs."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
 def own_children() -> list[int]:
     """Process ids of this process's children, adopted ones included. For a process of one thread."""
     listed = Path(f"/proc/self/task/{os.getpid()}/children")

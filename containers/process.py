@@ -1,272 +1,32 @@
-"""A service in a process of its own, forked from a warmed parent: a reset takes a spare that waits already.
+"""The runtime ``process``: sandboxes forked from a warmed parent that is a child of this process.
 
-    this process  <--control-->  warmed parent (libraries imported, one thread)  --fork-->  spares and sandboxes
-    session       <--one socket--------------------------------------------------------->  sandbox
-
-There is one warmed parent per target in each process; every session of the process shares it. It starts on first use,
-is started again after it has died, and a fork of this process starts its own. A crash ends the sandbox and is
-``SandboxLost``; a hang is killed at its deadline. How far a sandbox is kept apart is its ``tier``; see
-``namespaces.py``. In the tier ``plain`` a sandbox has this user's rights on all files, and only its own directory is
-fresh.
-
-Linux only.
+How far a sandbox is kept apart is its ``tier``; see ``namespaces.py`` and ``confine.py``. In the tier ``plain`` a
+sandbox runs as this user among this user's processes, and only its own directory is fresh. Linux only.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
 import sys
-import threading
-import time
-import weakref
-from collections.abc import Mapping
 from typing import Any
 
-from .channel import Channel
-from .frames import Frame, FrameError, Kind, dumps, encode
-from .kernel import pid_of
-from .service import fault
-from .session import DEADLINE, Json, SandboxLost, SandboxTimeout, Target
-from .zygote import Sandbox, Zygote
-
-MEMORY = 4 << 30
-"""Bytes of private memory that one sandbox may have by default."""
-ATTEMPTS = 3
-"""Spares that may turn out dead before ``renew`` gives up."""
+from .body import Body, ChildBody
+from .forked import ForkedRuntime
+from .session import RuntimeUnavailable, Target
 
 
-class ProcessRuntime:
-    """Opens services in forked processes.
+class ProcessRuntime(ForkedRuntime):
+    """Opens services in forked children of this process; see ``ForkedRuntime`` for the arguments.
 
-    Args:
-        reuse: Episodes that one sandbox serves while it is healthy; ``renew`` then does nothing in between, and the
-            next ``reset`` operation must rebuild the service's world. It saves the fork (2 ms for a small service, 20
-            ms with a CAD kernel loaded), and whatever an episode leaves in the process stays: only for services that
-            run no code of an agent.
-        spares: Sandboxes that wait, forked, for the next ``renew``.
-        deadline: Seconds that a request may take by default.
-        memory: Bytes of private memory that a sandbox may have, or ``None``.
-        tier: ``namespaces``, ``plain``, or ``auto`` for the strongest that the kernel allows.
+    Raises:
+        RuntimeUnavailable: On a machine without Linux.
     """
 
     name = "process"
 
-    def __init__(
-        self,
-        reuse: int = 1,
-        spares: int = 1,
-        deadline: float = DEADLINE,
-        memory: int | None = MEMORY,
-        tier: str = "auto",
-    ) -> None:
+    def __init__(self, **options: Any) -> None:
         if sys.platform != "linux":
-            raise OSError("the runtime 'process' needs Linux; 'inline' runs everywhere")
-        if reuse < 1 or spares < 0 or tier not in ("auto", "namespaces", "plain"):
-            raise ValueError(f"no such process runtime: reuse={reuse}, spares={spares}, tier={tier!r}")
-        self.reuse, self.deadline = reuse, deadline
-        self._options: dict[str, Any] = {"spares": spares, "tier": tier, "memory": memory}
-        self._zygotes: dict[tuple[str, bytes], Zygote] = {}
-        self._sessions: weakref.WeakSet[ProcessSession] = weakref.WeakSet()
-        self._lock = threading.RLock()
+            raise RuntimeUnavailable("the runtime 'process' needs Linux; 'inline' runs everywhere")
+        super().__init__(**options)
 
-    @property
-    def tier(self) -> str:
-        """The tier of the sandboxes, or what was asked for while there was none yet."""
-        return next((zygote.tier for zygote in self._zygotes.values() if zygote.tier), self._options["tier"])
-
-    def open(self, target: Target) -> ProcessSession:
-        """Return a session; its sandbox comes with ``renew`` or on first use."""
-        session = ProcessSession(self, target)
-        self._sessions.add(session)
-        return session
-
-    def prepare(self, target: Target) -> Zygote:
-        """Have a warmed parent for the target running, without waiting until it is warm."""
-        key = target.factory, dumps(dict(target.arguments))
-        with self._lock:
-            _running.add(self)
-            zygote = self._zygotes.get(key)
-            if zygote is None or not zygote.alive:
-                if zygote is not None:
-                    zygote.close()
-                zygote = self._zygotes[key] = Zygote(target, **self._options)
-            return zygote
-
-    def close(self) -> None:
-        """End every sandbox and warmed parent of this process, and wait for them."""
-        for session in list(self._sessions):
-            session.drop()
-        with self._lock:
-            while self._zygotes:
-                self._zygotes.popitem()[1].close()
-            _running.discard(self)
-
-    def forget(self) -> None:
-        """Let go of everything in a fork of the process that owns it."""
-        self._lock = threading.RLock()
-        for session in list(self._sessions):
-            session.forget()
-        for zygote in self._zygotes.values():
-            zygote.forget()
-        self._zygotes.clear()
-
-
-class ProcessSession:
-    """A service in a forked process; see ``Session`` for the contract of each method."""
-
-    runtime = "process"
-
-    def __init__(self, runtime: ProcessRuntime, target: Target) -> None:
-        self.tier = runtime.tier
-        self._runtime, self._target = runtime, target
-        self._zygote: Zygote | None = None
-        self._sandbox: Sandbox | None = None
-        self._channel: Channel | None = None
-        self._lost = ""
-        """Why there is no sandbox; empty while it was never renewed."""
-        self._served = self._number = 0
-        self._sent: float | None = None
-        """When the request under way was sent."""
-        self._closed = False
-
-    @property
-    def pid(self) -> int | None:
-        """The sandbox's process id, or ``None``."""
-        return pid_of(self._sandbox.pidfd) if self._sandbox else None
-
-    def renew(self) -> None:
-        """Take a spare; the old sandbox ends afterwards. With ``reuse`` keep a healthy one.
-
-        Raises:
-            SandboxFault: If the target cannot be imported, built or warmed.
-            SandboxLost: If no sandbox can be had, or the session is closed.
-        """
-        if self._closed:
-            raise SandboxLost("the session is closed")
-        if self._channel and self._sent is None and self._served < self._runtime.reuse:
-            self._served += 1
-            return
-        old, self._sandbox, self._channel, self._sent = self._sandbox, None, None, None
-        try:
-            self._activate([old.id] if old else [])
-        finally:
-            if old:
-                old.close()
-        self._served, self._number, self._lost = 1, 0, ""
-
-    def send(self, operation: str, payload: Mapping[str, Any]) -> None:
-        """Send a request; see ``Session.send``."""
-        if self._sent is not None:
-            raise RuntimeError("the last request was not received yet")
-        if self._channel is None and not self._lost:
-            self.renew()
-        if self._channel is None:
-            raise SandboxLost(self._lost)
-        self._number += 1
-        try:
-            data = encode(Frame(Kind.REQUEST, self._number, {"operation": operation, "payload": dict(payload)}))
-        except FrameError as error:
-            raise ValueError(str(error)) from None
-        self._sent = time.monotonic()
-        try:
-            self._channel.write(data, self._sent + self._runtime.deadline)
-        except (SandboxLost, SandboxTimeout) as error:
-            raise self._lose(error) from error
-
-    def fileno(self) -> int | None:
-        """Return the connection's descriptor, or ``None`` if there is no sandbox."""
-        return self._channel.fileno() if self._channel else None
-
-    def receive(self, deadline: float | None = None) -> Json:
-        """Wait for the answer; see ``Session.receive``."""
-        if self._lost:
-            raise SandboxLost(self._lost)
-        if self._sent is None or self._channel is None:
-            raise RuntimeError("there is no request to receive the answer of")
-        seconds = self._runtime.deadline if deadline is None else deadline
-        try:
-            frame = self._channel.read(self._number, self._sent + seconds)
-        except (SandboxLost, SandboxTimeout) as error:
-            raise self._lose(error) from error
-        self._sent = None
-        if frame.kind is Kind.FAULT:
-            raise fault(frame.body)
-        return frame.body
-
-    def request(self, operation: str, payload: Mapping[str, Any] | None = None, deadline: float | None = None) -> Json:
-        """``send`` and ``receive`` in one."""
-        self.send(operation, payload or {})
-        return self.receive(deadline)
-
-    def close(self) -> None:
-        """End the sandbox. The warmed parent stays for other sessions until the runtime or this process ends."""
-        self.drop()
-        self._closed, self._lost = True, "the session is closed"
-
-    def drop(self) -> None:
-        """End the sandbox, if there is one; the session can be renewed."""
-        if self._sandbox:
-            self._sandbox.kill()
-            if self._zygote:
-                self._zygote.release(self._sandbox.id)
-        self.forget()
-
-    def forget(self) -> None:
-        """Let go of the sandbox without ending it."""
-        if self._sandbox:
-            self._sandbox.close()
-        self._sandbox = self._channel = self._zygote = self._sent = None
-        self._lost = "the sandbox belongs to another process, or its runtime was closed"
-
-    def _activate(self, release: list[int]) -> None:
-        for attempt in range(ATTEMPTS):
-            try:
-                self._take_spare(release)
-            except (SandboxLost, SandboxTimeout):
-                if attempt + 1 == ATTEMPTS:
-                    raise
-            else:
-                return
-
-    def _take_spare(self, release: list[int]) -> None:
-        self._zygote = self._runtime.prepare(self._target)
-        sandbox = self._zygote.take(release)
-        channel = Channel(sandbox.connection)
-        try:
-            channel.read(0, time.monotonic() + self._runtime.deadline)
-        except (SandboxLost, SandboxTimeout) as error:
-            sandbox.kill()
-            sandbox.close()
-            raise SandboxLost(f"a new sandbox did not come up: {error}; {self._zygote.fate(sandbox.id)}") from error
-        self._sandbox, self._channel, self.tier = sandbox, channel, self._zygote.tier
-
-    def _lose(self, error: SandboxLost | SandboxTimeout) -> SandboxLost | SandboxTimeout:
-        """End the sandbox after a failure; return what to raise."""
-        assert self._sandbox is not None  # noqa: S101
-        fate = "killed"
-        if isinstance(error, SandboxLost) and self._zygote:
-            fate = self._zygote.fate(self._sandbox.id)
-        self.drop()
-        self._lost = f"{error}; {fate}"
-        return type(error)(self._lost)
-
-
-_running: set[ProcessRuntime] = set()
-"""The runtimes that have processes."""
-
-
-def _close_all() -> None:
-    for runtime in list(_running):
-        runtime.close()
-
-
-def _forget_all() -> None:
-    for runtime in list(_running):
-        runtime.forget()
-    _running.clear()
-
-
-atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    def _start(self, target: Target) -> Body:
+        return ChildBody()

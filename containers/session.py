@@ -4,6 +4,8 @@
     +-- SandboxLost         it crashed or was killed: nothing more can be asked of it until ``renew``
     +-- SandboxTimeout      it did not answer within its deadline, and was killed (also a ``TimeoutError``)
     +-- SandboxFault        the service inside raised; carries the remote traceback
+    +-- SandboxCapacity     there is no room for another sandbox now; the same may work later
+    RuntimeUnavailable      this machine lacks what the runtime needs; the message says what to do (no SandboxError)
 
 A *service* is any object with ``warm()`` and ``handle(operation, payload) -> dict`` (plain JSON data both ways),
 named by a target ``"package.module:Class"`` and its keyword arguments.
@@ -13,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 Json = dict[str, Any]
 
+KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
+"""What a sandbox's environment has from its machine's; nothing else crosses, since it may hold secrets."""
 DEADLINE = 20.0
 """Seconds that one request may take by default."""
 
@@ -44,6 +48,14 @@ class SandboxFault(SandboxError):
         """The traceback inside the sandbox."""
 
 
+class SandboxCapacity(SandboxError):
+    """There is no room for another sandbox."""
+
+
+class RuntimeUnavailable(RuntimeError):
+    """This machine lacks something that the runtime needs. The message says what to do."""
+
+
 @dataclass(frozen=True)
 class Target:
     """Which service a sandbox runs."""
@@ -52,6 +64,8 @@ class Target:
     """``"package.module:Class"``"""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Keyword arguments of the class: JSON data."""
+    world: str = ""
+    """Which image has what the service needs, for runtimes with images."""
 
 
 class Service(Protocol):
@@ -63,6 +77,19 @@ class Service(Protocol):
 
     def handle(self, operation: str, payload: Mapping[str, Any]) -> Json:
         """Carry out one operation."""
+        ...
+
+
+@runtime_checkable
+class Rehearsing(Protocol):
+    """A service that a fresh sandbox lets act once before anybody waits for it.
+
+    A fork shares its parent's pages until it touches them, and each first touch costs; whoever rehearses pays for them
+    in advance.
+    """
+
+    def rehearse(self) -> None:
+        """Do what the first requests will do, and leave nothing that they could notice."""
         ...
 
 
@@ -87,6 +114,11 @@ class Session(Protocol):
     """How strongly the service is kept apart: ``none``, ``plain`` (an own process) or ``namespaces``; known after
     ``renew``.
     """
+
+    @property
+    def facts(self) -> Json:
+        """What a trace should tell of where the service runs: ``tier``, and ``image`` where there is one."""
+        ...
 
     def renew(self) -> None:
         """Start over in a clean sandbox (the old one ends), or keep the present one where its episodes may share it.

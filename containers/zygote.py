@@ -1,4 +1,4 @@
-"""The trainer's handle on one warmed parent (the program in ``host.py``): start it, get sandboxes from it, end it.
+"""The trainer's handle on one warmed parent (the program in ``host.py``), wherever it runs: get sandboxes from it.
 
 A handle belongs to the process that made it. In a fork of that process it lets go of everything without ending it
 (``forget``). What a sandbox is asked is not known here.
@@ -9,42 +9,26 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import weakref
 from collections import deque
 from collections.abc import Collection
 from contextlib import suppress
-from pathlib import Path
 from select import POLLIN, poll
-from socket import AF_UNIX, SHUT_RDWR, SOCK_SEQPACKET, recv_fds, socket, socketpair
+from socket import SHUT_RDWR, recv_fds, socket
 
+from .body import Body
+from .fingerprint import differences
 from .service import fault
-from .session import Json, SandboxError, SandboxLost, Target
+from .session import Json, SandboxCapacity, SandboxError, SandboxLost, Target
 
 START = 180.0
 """Seconds that importing a target may take."""
 REPLY = 30.0
 """Seconds that the parent may take to hand out a sandbox."""
-END = 5.0
-"""Seconds that the parent may take to end by itself."""
 MESSAGE = 150_000
-
-KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
-"""What the sandboxes' environment has from the trainer's; nothing else crosses, since it may hold secrets."""
-FIXED = {
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # measured: 15 % less CPU per reset with a CAD kernel loaded
-    "HOME": tempfile.gettempdir(),
-    "LC_ALL": "C.UTF-8",
-    "MKL_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONHASHSEED": "0",
-    "TZ": "UTC",
-}
+GROWTH = 128 << 20
+"""Bytes by which a parent's own memory may grow before it is worn."""
 
 
 class Sandbox:
@@ -65,7 +49,7 @@ class Sandbox:
 
     def kill(self) -> None:
         """End the process (and in the tier ``namespaces`` all that it has started) without asking its parent."""
-        with suppress(ProcessLookupError):
+        with suppress(OSError):  # it has ended, or it runs as another user: then its parent ends it
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
 
@@ -75,93 +59,124 @@ def _close(connection: socket, pidfd: int) -> None:
 
 
 class Zygote:
-    """A running parent for one target. May be used from several threads."""
+    """A running parent for one target. May be used from several threads.
 
-    def __init__(self, target: Target, *, spares: int, tier: str, memory: int | None) -> None:
-        self._target, self._tier = target, ""
+    Args:
+        target: What it runs.
+        body: Where it runs.
+        options: ``spares``, ``tier`` and ``memory``, as ``ForkedRuntime`` describes them.
+        episodes: Sandboxes after which it is worn.
+    """
+
+    def __init__(self, target: Target, body: Body, options: Json, episodes: int) -> None:
+        self._target, self._body, self._tier = target, body, ""
         self._lock = threading.Lock()
         self._spares: deque[Sandbox] = deque()
         """Sandboxes that the parent has handed out and nobody has taken."""
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the handle
-        order = json.dumps(_order(target, spares, tier, memory)).encode()
-        self._control, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
-        with theirs:
-            self._process = self._start(theirs)
-            self._control.send(order)
+        self._left = episodes
+        self._memory: int | None = None
+        self._golden: dict[str, str] | None = None
+        self.active: set[int] = set()
+        """Ids of the sandboxes that sessions hold."""
+        self.worn = False
+        """Whether another parent should take over: it has served long, or has grown."""
+        self.spoiled = ""
+        """How its sandboxes differ from the first one; none may be used then."""
+        order = {"factory": target.factory, "arguments": dict(target.arguments), **options, **body.place}
+        self._send(order)
 
     @property
     def alive(self) -> bool:
         """Whether sandboxes can still be had."""
-        return self._control.fileno() >= 0 and self._process.poll() is None
+        return not self.spoiled and self._body.alive and not self._hung_up()
+
+    @property
+    def warm(self) -> bool:
+        """Whether the first sandbox can be had without waiting for imports."""
+        return bool(self._tier) or self._readable(0)
 
     @property
     def tier(self) -> str:
         """``namespaces`` or ``plain``; empty until the first sandbox was had."""
         return self._tier
 
+    @property
+    def facts(self) -> Json:
+        """What a trace should tell of where the sandboxes run."""
+        return {"tier": self._tier, **self._body.facts}
+
     def take(self, release: Collection[int] = ()) -> Sandbox:
         """Return a sandbox that nobody has used.
 
         Args:
-            release: Ids of sandboxes that shall end; they end after the new one was had.
+            release: Ids of sandboxes of this parent that shall end; they end after the new one was had.
 
         Raises:
-            SandboxFault: If the target cannot be imported, built or warmed, or the parent refuses to fork.
+            SandboxFault: If the target cannot be imported, built or warmed.
+            SandboxCapacity: If its machine has no room for another sandbox.
             SandboxLost: If the parent has ended or does not answer.
         """
         with self._lock:
             if not self._tier:
                 self._tier = self._await_warm()
             sandbox = self._waiting_spare() or self._fresh_one(release)
-            self._tell({"kind": "taken", "id": sandbox.id, "release": list(release)})
+            self._send({"kind": "taken", "id": sandbox.id, "release": list(release)})
+            self.active.add(sandbox.id)
+            self.active.difference_update(release)
+            self._left -= 1
+            self.worn = self.worn or self._left <= 0
             return sandbox
+
+    def inspect(self, seen: dict[str, str]) -> None:
+        """Compare a new sandbox's fingerprint with the first one's.
+
+        Raises:
+            SandboxLost: If they differ. Nothing more comes from this parent.
+        """
+        self._golden = self._golden or seen
+        if wrong := differences(self._golden, seen):
+            self.spoiled = f"a new sandbox is not clean: {', '.join(wrong)}"
+            raise SandboxLost(self.spoiled)
 
     def fate(self, number: int) -> str:
         """Say how a sandbox ended, in a few words."""
         with self._lock, suppress(SandboxError):
-            self._tell({"kind": "fate", "id": number})
+            self._send({"kind": "fate", "id": number})
             return self._answer()["fate"]
         return "and its parent is gone"
 
     def release(self, number: int) -> None:
         """Let a sandbox end."""
         with self._lock:
-            self._tell({"kind": "release", "release": [number]})
+            self.active.discard(number)
+            self._send({"kind": "release", "release": [number]})
+
+    @property
+    def gone(self) -> bool:
+        """Whether the parent has ended."""
+        return not self._body.alive
+
+    def part(self) -> None:
+        """Let the parent and all its sandboxes end, without waiting for it. May be called again."""
+        with suppress(OSError):
+            self._body.control.shutdown(SHUT_RDWR)
+        self._drop()
 
     def close(self) -> None:
         """End the parent and all its sandboxes, and wait for it. May be called again."""
-        with suppress(OSError):
-            self._control.shutdown(SHUT_RDWR)
-        self._drop()
-        try:
-            self._process.wait(END)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self.part()
+        self._body.end()
 
     def forget(self) -> None:
         """Let go of the parent in a fork of the process that started it."""
         self._lock = threading.Lock()
         self._drop()
-        self._process.returncode = 0  # it is no child of this process: it must not be polled
+        self._body.forget()
 
     def _drop(self) -> None:
         while self._spares:
             self._spares.popleft().close()
-        self._control.close()
-        self._log.close()
-
-    def _start(self, control: socket) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - the arguments are ours
-            [sys.executable, "-P", "-m", f"{__package__}.host", str(control.fileno()), str(os.getpid())],
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            pass_fds=[control.fileno()],
-            start_new_session=True,
-            cwd="/",
-            env=_environment() | {"PYTHONPATH": os.pathsep.join(_path())},
-        )
+        self._body.control.close()
 
     def _await_warm(self) -> str:
         reply = self._receive(START)
@@ -183,9 +198,11 @@ class Zygote:
 
     def _fresh_one(self, release: Collection[int]) -> Sandbox:
         """Ask for a sandbox and wait for it."""
-        self._tell({"kind": "want", "release": list(release)})
+        self._send({"kind": "want", "release": list(release)})
         while not self._spares:
             if "error" in (reply := self._receive(REPLY)):
+                if reply.get("capacity"):
+                    raise SandboxCapacity(f"no room for another sandbox: {reply['error']['message']}")
                 raise fault(reply["error"])
         return self._spares.popleft()
 
@@ -195,14 +212,22 @@ class Zygote:
             pass
         return reply
 
-    def _tell(self, message: Json) -> None:
+    def _send(self, message: Json) -> None:
         with suppress(OSError):  # a parent that has ended shows when its answer is read
-            self._control.send(json.dumps(message).encode())
+            self._body.control.send(json.dumps(message).encode())
+
+    def _hung_up(self) -> bool:
+        waiting = poll()
+        try:
+            waiting.register(self._body.control, 0)  # that the other end hung up is told unasked
+        except ValueError:  # the socket was closed
+            return True
+        return bool(waiting.poll(0))
 
     def _readable(self, seconds: float) -> bool:
         waiting = poll()
         with suppress(ValueError):  # the socket was closed
-            waiting.register(self._control, POLLIN)
+            waiting.register(self._body.control, POLLIN)
             return bool(waiting.poll(seconds * 1000))
         return False
 
@@ -211,33 +236,18 @@ class Zygote:
         data, fds = b"", list[int]()
         if self._readable(seconds):
             with suppress(OSError):
-                data, fds, _, _ = recv_fds(self._control, MESSAGE, 2)
+                data, fds, _, _ = recv_fds(self._body.control, MESSAGE, 2)
         if not data:
-            words = self._last_words()
+            words = self._body.words()
             self.close()
-            raise SandboxLost(f"the warmed parent of {self._target.factory} has ended, or did not answer{words}")
+            said = f"; it said:\n{words}" if words else ""
+            raise SandboxLost(f"the warmed parent of {self._target.factory} has ended, or did not answer{said}")
         message: Json = json.loads(data)
         if "spare" in message:
             self._spares.append(Sandbox(message["spare"], socket(fileno=fds[0]), fds[1]))
+            self._note_memory(message["memory"])
         return message
 
-    def _last_words(self) -> str:
-        with suppress(OSError, ValueError):
-            self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 4000))
-            if words := self._log.read().decode(errors="replace").strip():
-                return f"; it said:\n{words}"
-        return ""
-
-
-def _environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | FIXED
-
-
-def _path() -> list[str]:
-    """Return where this process imports from, so that the parent finds the same modules."""
-    return [str(Path(path).absolute()) for path in sys.path]
-
-
-def _order(target: Target, spares: int, tier: str, memory: int | None) -> Json:
-    common = {"path": _path(), "env": _environment(), "spares": spares, "tier": tier, "memory": memory}
-    return {"factory": target.factory, "arguments": dict(target.arguments), **common}
+    def _note_memory(self, size: int) -> None:
+        self._memory = size if self._memory is None else self._memory
+        self.worn = self.worn or size > self._memory + GROWTH

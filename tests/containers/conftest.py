@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from makerspace.containers.runtimes import open_runtime
+from makerspace.containers.session import RuntimeUnavailable
 
 sys.path.insert(0, str(Path(__file__).parent))  # sandboxes import ``services`` from here
 from watching import SERVICE
@@ -28,13 +29,39 @@ def tier(request, kernel_allows_namespaces):
     return request.param
 
 
-@pytest.fixture(scope="module", params=["inline", "plain", "namespaces"])
+@pytest.fixture(scope="module", params=["inline", "plain", "namespaces", "docker"])
 def runtime(request, kernel_allows_namespaces):
     """Every runtime and tier."""
     if request.param == "namespaces" and not kernel_allows_namespaces:
         pytest.skip("the kernel lets this user build no namespaces")
-    options = {} if request.param == "inline" else {"tier": request.param}
-    runtime = open_runtime("inline" if request.param == "inline" else "process", **options)
+    if request.param == "docker":
+        runtime = request.getfixturevalue("containers")
+    else:
+        options = {} if request.param == "inline" else {"tier": request.param}
+        runtime = open_runtime("inline" if request.param == "inline" else "process", **options)
+    yield runtime
+    runtime.close()
+
+
+@pytest.fixture(scope="module")
+def container_options():
+    """Options with which the docker runtime can serve the services of these tests."""
+    pytest.importorskip("docker", reason="the Docker SDK is not installed")
+    from makerspace.containers.docker import image_name
+    from makerspace.containers.engine import engine
+
+    image = image_name("terminal")
+    try:
+        engine().image(image)
+    except RuntimeUnavailable as absent:
+        pytest.skip(str(absent))
+    return {"image": image, "code": (str(Path(__file__).parent),)}
+
+
+@pytest.fixture(scope="module")
+def containers(container_options):
+    """The docker runtime."""
+    runtime = open_runtime("docker", **container_options)
     yield runtime
     runtime.close()
 

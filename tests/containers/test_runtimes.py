@@ -11,15 +11,10 @@ def test_the_same_name_and_options_give_the_same_runtime():
     assert open_runtime("process", reuse=2) is not open_runtime("process", reuse=3)
 
 
-@pytest.mark.parametrize("name", ["docker", "cloud", ""])
+@pytest.mark.parametrize("name", ["podman", "cloud", ""])
 def test_an_absent_runtime_is_named_with_those_that_there_are(name):
     with pytest.raises(KeyError, match=", ".join(RUNTIMES)):
         open_runtime(name)
-
-
-def test_docker_says_that_it_is_not_built_yet():
-    with pytest.raises(KeyError, match="'docker' is not built yet"):
-        open_runtime("docker")
 
 
 @pytest.mark.parametrize("options", [{"reuse": 0}, {"spares": -1}, {"tier": "strong"}])
