@@ -16,14 +16,14 @@ import os
 import shutil
 import tempfile
 import time
-import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from socket import socket
 from typing import Any
 
 from .body import FIXED, Body, connected, last_words
-from .engine import Engine, Started, engine, ownership
+from .engine import Engine, engine, ownership
 from .forked import ForkedRuntime
 from .hardening import SOCKETS, USER, Bounds, host_config
 from .session import Json, RuntimeUnavailable, SandboxLost, Target
@@ -93,7 +93,6 @@ class ContainerBody:
         self, image: str, world: str, bounds: Bounds, code: Sequence[Path], engine_runtime: str | None, lifetime: int
     ) -> None:
         self._engine = engine()
-        self._started: Started | None = None
         digest = self._engine.image(image)["Id"]
         owner = watch()
         self._home = Path(tempfile.mkdtemp(prefix=f"makerspace-{owner}-"))
@@ -103,19 +102,20 @@ class ContainerBody:
         extra = [f"/code/{number}" for number in range(len(code))]
         self.place: Json = {"path": None, "extra": extra, "env": dict(FIXED)}
         self.facts: Json = {"image": image, "digest": digest}
+        self._order: Json = {
+            "image": image,
+            "command": ["--listen", f"{SOCKETS}/control", "--lifetime", str(lifetime)],
+            "host": host_config(place, bounds, code, engine_runtime),
+            "entrypoint": ["python3", "-P", "-m", f"{__package__}.host"],
+            "environment": dict(FIXED),
+            "labels": ownership(owner, world),
+            "user": USER,
+            "working_dir": "/",
+        }
+        self._id = ""
         try:
-            self._started = self._engine.start(
-                image,
-                ["--listen", f"{SOCKETS}/control", "--lifetime", str(lifetime)],
-                host_config(place, bounds, code, engine_runtime),
-                entrypoint=["python3", "-P", "-m", f"{__package__}.host"],
-                environment=dict(FIXED),
-                labels=ownership(owner, world),
-                name=f"makerspace-{world or 'sandbox'}-{uuid.uuid4().hex[:12]}",
-                user=USER,
-                working_dir="/",
-            )
-            self.control = self._connected(place, self._started)
+            self._id = self._engine.start(**self._order)
+            self.control = self._connected(place)
         except BaseException:
             self.end()
             raise
@@ -131,28 +131,22 @@ class ContainerBody:
 
     def end(self) -> None:
         """Remove the container and its directory."""
-        if self._started:
-            self._engine.remove(self._started.id)
+        if self._id:
+            self._engine.remove(self._id)
         shutil.rmtree(self._home, ignore_errors=True)
 
     def forget(self) -> None:
         """Do nothing: what a fork forgets, its origin ends."""
 
-    def _connected(self, place: Path, started: Started) -> socket:
-        until, looked = time.monotonic() + START, 0
-        while True:
-            try:
-                control = connected(place / "control")
-            except OSError as error:
-                looked += 1
-                state = self._engine.state(started.id) if looked % 10 == 0 else "running"
-                if state != "running" or time.monotonic() > until:
-                    said = (started.said() if state != "running" else "") or self.words() or "nothing"
-                    raise SandboxLost(f"the container is {state} and does not listen; it said: {said}") from error
-            else:
-                started.let_go()
-                return control
-            time.sleep(0.03)
+    def _connected(self, place: Path) -> socket:
+        until = time.monotonic() + START
+        while self._engine.state(self._id) in ("created", "running") and time.monotonic() < until:
+            for _ in range(10):
+                with suppress(OSError):
+                    return connected(place / "control")
+                time.sleep(0.02)
+        said = self.words() or self._engine.words(**self._order) or "nothing"
+        raise SandboxLost(f"a container of {self._order['image']} does not listen; it said: {said}")
 
 
 class GuestBody:

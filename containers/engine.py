@@ -45,26 +45,6 @@ class Found:
         )
 
 
-@dataclass(frozen=True)
-class Started:
-    """A container that was started, and what it prints until it says it elsewhere."""
-
-    id: str
-    _output: Any
-
-    def said(self) -> str:
-        """Return all that a container has printed that has ended."""
-        frames = import_module("docker.utils.socket").frames_iter(self._output, tty=False)
-        try:
-            return b"".join(data for _, data in frames).decode(errors="replace").strip()
-        except OSError:
-            return ""
-
-    def let_go(self) -> None:
-        """Listen no more."""
-        self._output.close()
-
-
 class Engine:
     """A connection to the daemon that the environment names (``DOCKER_HOST``), as the ``docker`` program does.
 
@@ -98,8 +78,8 @@ class Engine:
                 f"there is no image {name!r}: build it with `makerspace sandbox build {world}`, or name another one"
             ) from None
 
-    def start(self, image: str, command: list[str], host: Mapping[str, Any], **config: Any) -> Started:
-        """Create and start a container. One that does not start is removed.
+    def start(self, image: str, command: list[str], host: Mapping[str, Any], **config: Any) -> str:
+        """Create and start a container; return its id. One that does not start is removed.
 
         Args:
             image: The image's name.
@@ -113,12 +93,22 @@ class Engine:
         with _turn, _refusals("start"):
             made = self.api.create_container(image, command, host_config=dict(host), **config)["Id"]
             try:
-                output = self.api.attach_socket(made, {"stdout": 1, "stderr": 1, "stream": 1})
                 self.api.start(made)
             except BaseException:
                 self.remove(made)
                 raise
-            return Started(made, output)
+            return made
+
+    def words(self, image: str, command: list[str], host: Mapping[str, Any], **config: Any) -> str:
+        """Start such a container once more, and return what it prints before it ends."""
+        logged = {"AutoRemove": False, "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m"}}}
+        made = self.start(image, command, {**host, **logged}, **config)
+        try:
+            with _refusals("watch"):
+                self.api.wait(made, timeout=10)
+                return self.api.logs(made, tail=20).decode(errors="replace").strip()
+        finally:
+            self.remove(made)
 
     def state(self, container: str) -> str:
         """Return the state of a container; ``gone`` if there is none."""
