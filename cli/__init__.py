@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
+from ..containers.session import RuntimeUnavailable
 from .common import Mistake, missing_extra
 
 COMMANDS = {
@@ -25,6 +26,8 @@ COMMANDS = {
     "train": (".train:train", "Train the bundled policy."),
     "eval": (".eval:evaluate", "Score a policy on held-out tasks."),
     "traces": (".traces:traces", "List, show and replay recorded episodes."),
+    "sandbox": (".sandbox:sandbox", "List and remove sandbox containers, build their images."),
+    "doctor": (".doctor:doctor", "Say what protects you on this machine, and what does not."),
 }
 """Each command's place, ``"module:object"`` (a function or a ``typer.Typer``), and its line in the help."""
 
@@ -55,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         build(words[0] if words else None)(words, prog_name="makerspace")
     except Mistake as mistake:
         _fail(str(mistake))
+    except RuntimeUnavailable as absent:
+        _fail(str(absent))
     except ModuleNotFoundError as missing:
         extra = missing_extra(missing.name)
         if extra is None:

@@ -27,7 +27,7 @@ def check(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Environments, such as cad.plate.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every environment.")] = False,
-    runtime: Annotated[str, typer.Option(help="Where the applications run: inline or process.")] = "inline",
+    runtime: Annotated[str, typer.Option(help="Where the applications run: inline, process, docker.")] = "inline",
     only: Annotated[list[str] | None, typer.Option(help="Only this rule (may be given again).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

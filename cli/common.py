@@ -18,6 +18,7 @@ from ..simulators.tools import nearest
 
 EXTRAS = {
     "cadquery": "cad",
+    "docker": "docker",
     "OCP": "cad",
     "matplotlib": "train",
     "safetensors": "train",

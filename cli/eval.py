@@ -23,6 +23,9 @@ def evaluate(
     temperature: Annotated[float, typer.Option(help="Of the sampling; 0 takes the likeliest token.")] = 0.0,
     family: Annotated[list[str] | None, typer.Option(help="Only this family (may be given again).")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sampling.")] = 0,
+    runtime: Annotated[
+        str | None, typer.Option(help="Where the applications run, instead of the recipe's: process, docker, inline.")
+    ] = None,
     trace: Annotated[Path | None, typer.Option(help="Folder for traces.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -37,7 +40,8 @@ def evaluate(
     families = [resolve(name) for name in family or ()]
     split = choice("split", split, SPLITS)
     with recipe_errors():
-        recipe = load_recipe(preset, tasks={"families": families} if families else {})
+        chosen = {"families": families or None, "runtime": runtime}
+        recipe = load_recipe(preset, tasks={key: value for key, value in chosen.items() if value is not None})
     player = Player(named_policy(policy), recipe)
     with player.rollout(trace) as rollout:
         result = play(rollout, evaluation_jobs(player.env_ids, tasks, split, seed), temperature)

@@ -51,7 +51,7 @@ def play(
     seed: Annotated[int, typer.Option(help="Which task.")] = 0,
     difficulty: Annotated[float | None, typer.Option(min=0, max=1, help="0 easy to 1 hard; default: drawn.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "train",
-    runtime: Annotated[str, typer.Option(help="process or inline.")] = "process",
+    runtime: Annotated[str, typer.Option(help="process, docker or inline.")] = "process",
     trace: Annotated[Path | None, typer.Option(help="Folder for a trace of the episode.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for drawings.")] = Path("runs/play"),
 ) -> None:

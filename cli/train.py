@@ -35,6 +35,9 @@ def train(
     weights: Annotated[
         str | None, typer.Option(help="Warm start, instead of the recipe's: bundled, clone, or a folder.")
     ] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="Where the applications run, instead of the recipe's: process, docker, inline.")
+    ] = None,
     resume: Annotated[bool, typer.Option(help="Go on from the last checkpoint in --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON and nothing else.")] = False,
 ) -> None:
@@ -50,6 +53,7 @@ def train(
         "reinforce": _given(steps=steps),
         "examination": _given(tasks=tasks),
         "warm_start": _given(weights=weights),
+        "tasks": _given(runtime=runtime),
     }
     with recipe_errors():
         recipe = load_recipe(preset, **overrides)

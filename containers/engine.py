@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any, cast
 
 from .session import RuntimeUnavailable, SandboxLost
 
 PREFIX = "makerspace."
+DEFAULT = "unix:///var/run/docker.sock"
 SECONDS = 30.0
 """What one call of the daemon may take."""
 _turn = threading.BoundedSemaphore(os.cpu_count() or 1)
@@ -59,6 +61,7 @@ class Engine:
             advice = "the runtime 'docker' needs the Docker SDK: pip install 'makerspace[docker]'"
             raise RuntimeUnavailable(advice) from None
         with _explained():
+            _knock(os.environ.get("DOCKER_HOST", DEFAULT))
             self._client = docker.from_env(timeout=int(SECONDS))
             self._client.ping()
         self.api = cast("Any", self._client.api)
@@ -143,6 +146,13 @@ class Engine:
                 return
 
 
+def _knock(where: str) -> None:
+    """Connect to a daemon's socket once: the SDK would leave a connection open that failed."""
+    if where.startswith("unix://"):
+        with socket(AF_UNIX, SOCK_STREAM) as door:
+            door.connect(where.removeprefix("unix://"))
+
+
 def _errors() -> Any:
     """Return the SDK's exceptions, which it does not type."""
     return import_module("docker.errors")
@@ -188,7 +198,7 @@ def _lives(pid: str, born: str) -> bool:
 @contextmanager
 def _explained() -> Generator[None]:
     """Turn failures to reach the daemon into sentences that say what to do."""
-    where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    where = os.environ.get("DOCKER_HOST", DEFAULT)
     try:
         yield
     except _errors().NotFound:

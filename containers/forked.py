@@ -73,6 +73,8 @@ class ForkedRuntime:
         self._leaving: list[Zygote] = []
         self._sessions: weakref.WeakSet[ForkedSession] = weakref.WeakSet()
         self._lock = threading.RLock()
+        self.refused: list[str] = []
+        """Why warmed parents were given up: their new sandboxes were not clean."""
 
     @property
     def tier(self) -> str:
@@ -101,7 +103,8 @@ class ForkedRuntime:
             able = [zygote for zygote in pool if not zygote.worn]
             if len(able) < self._parents and all(zygote.active for zygote in able):
                 pool.append(Zygote(target, self._start(target), self._options, self._episodes))
-            ready = [zygote for zygote in pool if zygote.warm] or pool
+            usable = [zygote for zygote in pool if not zygote.spoiled]
+            ready = [zygote for zygote in usable if zygote.warm] or usable
             return min(ready, key=lambda zygote: (zygote.worn, len(zygote.active)))
 
     def close(self) -> None:
@@ -131,10 +134,11 @@ class ForkedRuntime:
         raise NotImplementedError
 
     def _retire(self, pool: list[Zygote]) -> None:
-        """Let go of parents that are dead, and of idle worn ones once another is warm."""
+        """Let go of parents that are dead, and of idle worn ones once another is warm (at once if they are spoiled)."""
         successor = any(zygote.warm and not zygote.worn and zygote.alive for zygote in pool)
         for zygote in list(pool):
-            if not zygote.alive or (zygote.worn and not zygote.active and successor):
+            dismissed = zygote.worn and not zygote.active and (successor or zygote.spoiled)
+            if not zygote.alive or dismissed:
                 pool.remove(zygote)
                 zygote.part()
                 self._leaving.append(zygote)
@@ -282,15 +286,16 @@ class ForkedSession:
             fate = zygote.fate(sandbox.id)
             zygote.release(sandbox.id)
             sandbox.close()
+            self._runtime.refused += [zygote.spoiled] if zygote.spoiled else []
             raise SandboxLost(f"a new sandbox did not come up: {error}; {fate}") from error
         return channel
 
     def _lose(self, error: SandboxLost | SandboxTimeout) -> SandboxLost | SandboxTimeout:
         """End the sandbox after a failure; return what to raise."""
         assert self._sandbox is not None  # noqa: S101
-        fate = "killed"
-        if isinstance(error, SandboxLost) and self._zygote:
-            fate = self._zygote.fate(self._sandbox.id)
+        if isinstance(error, SandboxTimeout):
+            self._sandbox.kill()
+        fate = self._zygote.fate(self._sandbox.id) if self._zygote else "killed"  # a parent that hangs, too, is found
         self.drop()
         self._lost = f"{error}; {fate}"
         return type(error)(self._lost)

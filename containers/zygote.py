@@ -26,6 +26,8 @@ START = 180.0
 """Seconds that importing a target may take."""
 REPLY = 30.0
 """Seconds that the parent may take to hand out a sandbox."""
+WORD = 5.0
+"""Seconds that the parent may take to say how a sandbox ended; one that takes longer is given up."""
 MESSAGE = 150_000
 GROWTH = 128 << 20
 """Bytes by which a parent's own memory may grow before it is worn."""
@@ -81,14 +83,14 @@ class Zygote:
         self.worn = False
         """Whether another parent should take over: it has served long, or has grown."""
         self.spoiled = ""
-        """How its sandboxes differ from the first one; none may be used then."""
+        """How its sandboxes differ from the first one; no more are taken from it then."""
         order = {"factory": target.factory, "arguments": dict(target.arguments), **options, **body.place}
         self._send(order)
 
     @property
     def alive(self) -> bool:
         """Whether sandboxes can still be had."""
-        return not self.spoiled and self._body.alive and not self._hung_up()
+        return self._body.alive and not self._hung_up()
 
     @property
     def warm(self) -> bool:
@@ -135,7 +137,7 @@ class Zygote:
         """
         self._golden = self._golden or seen
         if wrong := differences(self._golden, seen):
-            self.spoiled = f"a new sandbox is not clean: {', '.join(wrong)}"
+            self.spoiled, self.worn = f"a new sandbox is not clean: {', '.join(wrong)}", True
             raise SandboxLost(self.spoiled)
 
     def fate(self, number: int) -> str:
@@ -208,7 +210,7 @@ class Zygote:
 
     def _answer(self) -> Json:
         """Return the next message that is no spare."""
-        while "spare" in (reply := self._receive(REPLY)):
+        while "spare" in (reply := self._receive(WORD)):
             pass
         return reply
 

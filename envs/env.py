@@ -60,7 +60,8 @@ class ToolEnv(gymnasium.Env[Json, Any]):
     Args:
         family: The task family, such as ``"cad.plate"``.
         action_view: ``"tool"``, ``"text"`` or ``"discrete"``.
-        runtime: ``"process"`` (a crash ends a child, not the caller) or ``"inline"`` (same process).
+        runtime: ``"process"`` (a crash ends a child, not the caller), ``"docker"`` (hardened containers) or
+            ``"inline"`` (same process).
         split: Whose tasks are drawn: ``"train"``, ``"validation"`` or ``"test"``.
         difficulty: In [0, 1]; ``None``: drawn uniformly for each episode.
         render_mode: ``None`` or ``"ansi"``.
@@ -104,6 +105,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         self._by_name = {tool.name: tool for tool in self._tools}
         self._view: ActionView = VIEWS[action_view](self._tools)
         self._split, self._difficulty, self._max_steps, self._runtime = split, difficulty, max_steps, runtime
+        self._runtime_options = runtime_options
         self._workplace = Workplace(self._family.application, runtime, deadline, runtime_options)
         self.render_mode = render_mode
         self.action_space = self._view.space
@@ -163,7 +165,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
             episode.view = _view(self._workplace.answer())
         except SandboxError:
             episode.view = self._second_chance(episode)
-        self._recorder.start(episode)
+        self._recorder.start(episode, self._workplace.facts)
         return self._shown()
 
     def begin(self, action: Any) -> None:
@@ -370,7 +372,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         except SandboxError as failure:
             self._lose(episode, failure)
         else:
-            scorer = shared_scorer(self._family.application, self._runtime)
+            scorer = shared_scorer(self._family.application, self._runtime, self._runtime_options)
             episode.score, episode.infra_error = scorer.score(episode.task.id, self._outcome)
 
     def _shown(self) -> tuple[Json, Json]:

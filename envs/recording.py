@@ -38,14 +38,20 @@ class Recorder:
         self._writer = TraceWriter(directory) if directory is not None else None
         self._env_id, self._options = env_id, options
         self._tools = tools_digest(tools) if self._writer else ""
-        self._host = {"runtime": runtime}
+        self._host: Json = {"runtime": runtime}
         self.history: list[Json] = []
         """The records of the running episode as keyword arguments of this class's methods, JSON data."""
         self.path: Path | None = None
         """The file of the running episode, or of the last one."""
 
-    def start(self, episode: Episode) -> None:
-        """Open the trace of an episode that has just been reset."""
+    def start(self, episode: Episode, facts: Json) -> None:
+        """Open the trace of an episode that has just been reset.
+
+        Args:
+            episode: The episode.
+            facts: What there is to tell of its sandbox.
+        """
+        self._host = {"runtime": self._host["runtime"], **facts}
         self.history = []
         self._begin(episode, episode.view)
 

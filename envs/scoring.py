@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from ..containers.frames import dumps
 from ..containers.runtimes import open_runtime
 from ..containers.session import SandboxError, Session, Target
 from ..rewards.base import Outcome, Score
@@ -50,12 +51,13 @@ class Scorer:
 
     Args:
         application: Whose libraries the verifiers need.
-        runtime: Where it runs: ``inline`` or ``process``.
+        runtime: Where it runs: ``inline``, ``process`` or ``docker``.
+        options: Options of the runtime.
     """
 
-    def __init__(self, application: str, runtime: str = "process") -> None:
-        self._target = Target("makerspace.envs.scoring:ScoringService", {"application": application})
-        self._runtime = runtime
+    def __init__(self, application: str, runtime: str = "process", options: Json | None = None) -> None:
+        self._target = Target("makerspace.envs.scoring:ScoringService", {"application": application}, application)
+        self._runtime, self._options = runtime, dict(options or {})
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._scores = 0
@@ -82,7 +84,7 @@ class Scorer:
         if self._scores >= SCORES_PER_SANDBOX:
             self._end()
         if self._session is None:
-            self._session = open_runtime(self._runtime).open(self._target)
+            self._session = open_runtime(self._runtime, **self._options).open(self._target)
             self._session.renew()
         self._scores += 1
         return self._session
@@ -93,11 +95,12 @@ class Scorer:
             session.close()
 
 
-_shared: dict[tuple[int, str, str], Scorer] = {}
+_shared: dict[tuple[int, str, str, bytes], Scorer] = {}
 _sharing = threading.Lock()
 
 
-def shared_scorer(application: str, runtime: str) -> Scorer:
+def shared_scorer(application: str, runtime: str, options: Json | None = None) -> Scorer:
     """Return this process's scorer for an application; a forked child gets one of its own."""
+    key = os.getpid(), application, runtime, dumps(options or {})
     with _sharing:
-        return _shared.setdefault((os.getpid(), application, runtime), Scorer(application, runtime))
+        return _shared.setdefault(key, Scorer(application, runtime, options))

@@ -23,13 +23,13 @@ class Workplace:
 
     Args:
         application: Its name.
-        runtime: Where it runs: ``inline`` or ``process``.
+        runtime: Where it runs: ``inline``, ``process`` or ``docker``.
         deadline: Seconds that one request may take.
         options: Options of the runtime.
     """
 
     def __init__(self, application: str, runtime: str, deadline: float = DEADLINE, options: Json | None = None) -> None:
-        self._target = Target(SERVICE, {"application": application})
+        self._target = Target(SERVICE, {"application": application}, application)
         self._runtime, self._options, self._deadline = runtime, dict(options or {}), deadline
         self._session: Session | None = None
         self._asked_at = 0.0
@@ -70,6 +70,11 @@ class Workplace:
     def seconds_left(self) -> float:
         """Return how long the sandbox may still take for what it was asked."""
         return self._asked_at + self._deadline - time.monotonic()
+
+    @property
+    def facts(self) -> Json:
+        """What a trace should tell of the sandbox."""
+        return self._session.facts if self._session is not None else {}
 
     @property
     def session(self) -> Session | None:

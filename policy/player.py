@@ -52,7 +52,7 @@ def recipe_env_ids(recipe: Recipe) -> list[str]:
 def open_workshop(recipe: Recipe, trace: Path | None = None) -> Workshop:
     """Return a workshop whose environments run as the recipe says."""
     tasks = recipe.tasks
-    options = {"reuse": tasks.reuse} if tasks.runtime == "process" else {}
+    options = {} if tasks.runtime == "inline" else {"reuse": tasks.reuse}
     return Workshop(runtime=tasks.runtime, runtime_options=options, trace=None if trace is None else str(trace))
 
 

@@ -27,6 +27,7 @@ class Tasks(_Section):
     families: tuple[str, ...] = ()
     """Names of task families; empty for all."""
     runtime: str = "process"
+    """Where the applications run: ``process``, ``docker`` or ``inline``."""
     reuse: int = 64
     """Episodes that one sandbox may serve; more than 1 only for applications that run no code of the agent."""
 

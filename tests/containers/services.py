@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import gc  # noqa: F401 - a plant uses it
 import locale
 import math
 import os
@@ -259,3 +260,50 @@ def drive(options, results):
         session.renew()
         with_results.append(session.request("add")["count"])
     results.put((with_results, session.request("greet")["greeting"]))
+
+
+PLANTS = {
+    "a variable of the environment": "os.environ['LEFT'] = '1'",
+    "a changed variable": "os.environ['TZ'] = 'Asia/Tokyo'",
+    "a file": "Path('/tmp/left').write_text('x')",
+    "a hidden folder": "Path('/tmp/.left').mkdir()",
+    "a link": "Path('/tmp/link').symlink_to('/etc')",
+    "a file in shared memory": "Path('/dev/shm/left').write_text('x')",
+    "an open file": "globals().update(held=open('/dev/null'))",
+    "an open socket": "import socket; globals().update(held=socket.socket())",
+    "an ignored signal": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+    "a blocked signal": "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])",
+    "a timer": "signal.setitimer(signal.ITIMER_REAL, 1e6)",
+    "a lower limit": "resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))",
+    "another locale": "locale.setlocale(locale.LC_ALL, 'C')",
+    "a module": "sys.modules['left'] = types.ModuleType('left')",
+    "a place to import from": "sys.path.insert(0, '/left')",
+    "a finder of modules": "sys.meta_path.insert(0, object())",
+    "a lower priority": "os.nice(5)",
+    "another recursion limit": "sys.setrecursionlimit(4321)",
+    "a trace function": "sys.settrace(lambda *_: None)",
+    "another hook for exceptions": "sys.excepthook = lambda *_: None",
+    "a switched off collector": "gc.disable()",
+    "a process": "os.fork() or time.sleep(1000)",
+    "a thread": "threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+}
+"""Ways in which a sandbox could be dirty from its first moment on."""
+
+
+class Planted(Service):
+    """Its sandboxes are clean until a number of them was made; all later ones are dirty, as if the parent were."""
+
+    def __init__(self, plant, after):
+        super().__init__()
+        self.plant, self.left = plant, after
+
+    def warm(self):
+        os.register_at_fork(before=self.count_down)
+
+    def count_down(self):
+        self.left -= 1
+
+    def rehearse(self):
+        """Run in each sandbox after it was set apart and before it is looked at."""
+        if self.left < 0:
+            exec(PLANTS[self.plant], globals())
