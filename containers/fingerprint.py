@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - private in the tier namespaces
+_inherited: set[str] = set()
 CREDENTIALS = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
 
 
@@ -46,8 +47,13 @@ def fingerprint(tier: str, workspace: str) -> dict[str, str]:
         "interpreter": _interpreter,
     }
     if tier == "namespaces":
-        aspects |= {"mounts": _mounts, "processes": _processes, "name": lambda: [socket.gethostname()]}
+        aspects |= {"mounts": lambda: sorted(_mounts() - _inherited), "processes": _processes, "name": lambda: [socket.gethostname()]}
     return {name: _digest(look()) for name, look in aspects.items()}
+
+
+def disregard_mounts() -> None:
+    """Leave out, in all later forks of this process, the mounts that it has now: the machine may take them away."""
+    _inherited.update(_mounts())
 
 
 def differences(one: dict[str, str], other: dict[str, str]) -> list[str]:
@@ -109,10 +115,9 @@ def _interpreter() -> Iterable[object]:
     return [hooks, streams, sys.getrecursionlimit(), sys.getswitchinterval(), gc.isenabled(), gc.get_threshold()]
 
 
-def _mounts() -> Iterable[object]:
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields = line.split()
-        yield fields[3:6], fields[fields.index("-") + 1 :]
+def _mounts() -> set[str]:
+    lines = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return {" ".join([*fields[3:6], *fields[fields.index("-") + 1 :]]) for fields in lines}
 
 
 def _processes() -> Iterable[object]:

@@ -39,6 +39,7 @@ from typing import Any
 
 from . import kernel, namespaces
 from .child import live
+from .fingerprint import disregard_mounts
 from .guard import bury_orphans, fork_under_guard
 from .service import build, describe
 from .session import KEPT, Json, Service, Target
@@ -304,6 +305,7 @@ def attend(control: socket, trainer: int | None) -> int:
     except Exception as error:  # noqa: BLE001 - the trainer must hear of it, whatever it is
         control.send(json.dumps({"error": describe(error)}).encode())
         return 1
+    disregard_mounts()
     gc.collect()
     gc.freeze()
     nursery = Nursery(control, trainer, service, tier, base, order)

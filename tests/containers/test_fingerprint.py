@@ -35,4 +35,4 @@ def test_clean_sandboxes_are_never_refused(strict_runtime, opened):
     for _ in range(10):
         session.renew()
         session.request("dirty")
-    assert len(strict_runtime.refused) == refused
+    assert strict_runtime.refused[refused:] == []
