@@ -47,7 +47,11 @@ def fingerprint(tier: str, workspace: str) -> dict[str, str]:
         "interpreter": _interpreter,
     }
     if tier == "namespaces":
-        aspects |= {"mounts": lambda: sorted(_mounts() - _inherited), "processes": _processes, "name": lambda: [socket.gethostname()]}
+        aspects |= {
+            "mounts": lambda: sorted(_mounts() - _inherited),
+            "processes": _processes,
+            "name": lambda: [socket.gethostname()],
+        }
     return {name: _digest(look()) for name, look in aspects.items()}
 
 

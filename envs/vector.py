@@ -2,7 +2,8 @@
 
 A step sends every call before it waits for the first answer, then takes the answers in the order in which they come, so
 that the sandboxes compute side by side and one slow call delays nobody else's. There are no worker processes besides
-the sandboxes, nothing is pickled, and text of any length costs nothing. ``step`` is the interface of Gymnasium;
+the sandboxes, nothing is pickled, and text of any length costs nothing. How many are at work at once adapts to what the
+machine can carry (``pacing.py``). ``step`` is the interface of Gymnasium;
 ``send`` and ``recv`` let a caller go on with those that are done while others still work (the interface of EnvPool,
 Weng et al. 2022, arXiv:2206.10558).
 
@@ -14,6 +15,7 @@ Families may differ from environment to environment (``families=[...]``): observ
 from __future__ import annotations
 
 import select
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -29,6 +31,7 @@ from ..simulators import application_class
 from ..simulators.base import Json
 from .env import ToolEnv
 from .observation import STATED_NUMBERS
+from .pacing import Pace
 from .tasks import family as family_of
 
 Batch = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Json]
@@ -56,6 +59,7 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: What follows an episode's end, as Gymnasium defines it: ``"NextStep"``, ``"SameStep"`` or
             ``"Disabled"``.
         max_episode_steps: Calls per episode, as ``gymnasium.make_vec`` names it.
+        at_work: Most sandboxes that are at work at once; ``None``: all of them.
         arguments: Those of ``ToolEnv``.
 
     Raises:
@@ -69,6 +73,7 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         families: Sequence[str] | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
+        at_work: int | None = None,
         **arguments: Any,
     ) -> None:
         if (family is None) == (families is None):
@@ -94,6 +99,9 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         self._flying: dict[int, str] = {}
         """What each environment that is at work was asked: ``reset``, ``step`` or ``again`` (the reset within a
         step)."""
+        self._waiting: deque[tuple[int, str, Json]] = deque()
+        """Who will be asked what, and with which arguments, when there is room."""
+        self._pace = Pace(min(at_work or num_envs, num_envs))
         self._final: dict[int, _Landed] = {}
         self._landed: list[_Landed] = []
         self._ended = np.zeros(num_envs, np.bool_)
@@ -182,12 +190,8 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         if len(singles) != len(ids):
             raise ValueError(f"{len(singles)} actions for {len(ids)} environments")
         for i, action in zip(ids, singles, strict=True):
-            again = self._ended[i]
-            self._flying[i] = "reset" if again else "step"
-            if again:
-                self.envs[i].begin_reset()
-            else:
-                self.envs[i].begin(action)
+            self._waiting.append((i, "reset", {}) if self._ended[i] else (i, "step", {"action": action}))
+        self._launch()
 
     def recv(self, min_num: int = 1) -> Batch:
         """Wait until at least ``min_num`` environments are done, and return those that are.
@@ -214,7 +218,11 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
         return list(iterate(self._batched[count], actions))
 
     def _refuse_if_not_ready(self, i: int) -> None:
-        if i in self._flying or any(one.env_id == i for one in self._landed):
+        if (
+            i in self._flying
+            or any(i == one[0] for one in self._waiting)
+            or any(i == one.env_id for one in self._landed)
+        ):
             raise ResetNeeded(f"environment {i} has an answer that was not taken: recv() first")
         if self._seen[i] is None:
             raise ResetNeeded(f"environment {i} was never reset: call reset() first")
@@ -224,8 +232,15 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
     def _begin_resets(self, chosen: Iterable[int], seed: int | Sequence[int | None] | None, options: Json) -> None:
         seeds = _seeds(seed, self.num_envs)
         for i in chosen:
-            self._flying[i] = "reset"
-            self.envs[i].begin_reset(seed=seeds[i], options=options)
+            self._waiting.append((i, "reset", {"seed": seeds[i], "options": options}))
+        self._launch()
+
+    def _launch(self) -> None:
+        """Ask as many of those that wait as may be at work."""
+        while self._waiting and len(self._flying) < self._pace.limit:
+            i, kind, arguments = self._waiting.popleft()
+            self._flying[i] = kind
+            (self.envs[i].begin if kind == "step" else self.envs[i].begin_reset)(**arguments)
 
     def _forget(self, chosen: Iterable[int]) -> None:
         """Drop what environments that are about to be reset were asked before."""
@@ -234,14 +249,14 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
                 self.envs[i].abandon()
             self._final.pop(i, None)
             self._ended[i] = False
-        self._landed = [one for one in self._landed if one.env_id not in set(chosen)]
+        dropped = set(chosen)
+        self._landed = [one for one in self._landed if one.env_id not in dropped]
+        self._waiting = deque(one for one in self._waiting if one[0] not in dropped)
 
     def _collect(self, least: int) -> list[_Landed]:
         """Wait until at least ``least`` environments have landed; return all that have."""
-        if least > len(self._landed) + len(self._flying):
-            raise ValueError(
-                f"cannot wait for {least} environments: {len(self._landed) + len(self._flying)} are at work"
-            )
+        if least > (asked := len(self._landed) + len(self._flying) + len(self._waiting)):
+            raise ValueError(f"cannot wait for {least} environments: {asked} are at work")
         self._land(self._ready(wait=False))
         while len(self._landed) < least:
             self._land(self._ready(wait=True))
@@ -268,6 +283,8 @@ class ToolVectorEnv(VectorEnv[Any, Any, Any]):
                 self._seen[i] = one.observation
                 self._ended[i] = self.autoreset_mode != AutoresetMode.SAME_STEP and (one.terminated or one.truncated)
                 self._landed.append(one)
+                self._pace.note(str(one.info.get("infra_error") or ""))
+        self._launch()
 
     def _finished(self, i: int) -> _Landed | None:
         observation, reward, terminated, truncated, info = self.envs[i].finish()

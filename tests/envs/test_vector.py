@@ -232,3 +232,24 @@ def test_every_sampled_batch_of_tool_calls_fits_its_tools(vector):
     singles = list(iterate(envs.action_space, first))
     assert all(single in envs.single_action_space for single in singles)
     assert len({str(single) for single in singles}) > 1
+
+
+@pytest.mark.parametrize("at_work", [1, 2])
+def test_few_at_work_give_the_same_as_all(vector, at_work):
+    everyone, few = vector(num_envs=4), vector(num_envs=4, at_work=at_work)
+    for envs in (everyone, few):
+        envs.reset(seed=3)
+        envs.action_space.seed(3)
+    for _ in range(5):
+        actions = everyone.action_space.sample()
+        one, other = everyone.step(actions), few.step(actions)
+        assert one[0]["text"] == other[0]["text"]
+        assert one[1].tolist() == other[1].tolist()
+
+
+def test_a_waiting_environment_can_be_reset(vector):
+    envs = vector(num_envs=3, at_work=1)
+    envs.async_reset(seed=0)
+    observations, infos = envs.reset(seed=1)
+    assert len(observations["text"]) == 3
+    assert len(infos["task_id"]) == 3
