@@ -25,9 +25,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from makerspace.containers.docker import DockerRuntime, image_name
+from makerspace.containers.docker import DockerRuntime
 from makerspace.containers.engine import engine, ownership
 from makerspace.containers.hardening import Bounds, host_config
+from makerspace.containers.images import image_name
 from makerspace.containers.session import Session, Target
 
 RESULT = Path(__file__).parent / "results" / "docker_latency.json"

@@ -23,9 +23,10 @@ from socket import socket
 from typing import Any
 
 from .body import FIXED, Body, connected, last_words
-from .engine import Engine, engine, ownership
+from .engine import engine, ownership
 from .forked import ForkedRuntime
 from .hardening import SOCKETS, USER, Bounds, host_config
+from .images import image_name
 from .session import Json, RuntimeUnavailable, SandboxLost, Target
 from .watchdog import watch
 
@@ -173,13 +174,6 @@ class GuestBody:
         """Do nothing."""
 
 
-def image_name(world: str) -> str:
-    """Return the name of the image of a world that belongs to this version of the library."""
-    from .. import __version__
-
-    return f"makerspace/{world}:{__version__}"
-
-
 _used: dict[str, int] = {}
 """How often this process has connected to each running sandbox container."""
 
@@ -206,6 +200,3 @@ def _count(sandboxes: Path | None) -> int:
         return 0
     worlds = [path.parent.name.partition("-")[0] for path in sandboxes.glob("*-*/control")]
     return max(map(worlds.count, worlds), default=1)
-
-
-__all__ = ["DockerRuntime", "Engine", "image_name"]

@@ -47,8 +47,8 @@ def runtime(request, kernel_allows_namespaces):
 def container_options():
     """Options with which the docker runtime can serve the services of these tests."""
     pytest.importorskip("docker", reason="the Docker SDK is not installed")
-    from makerspace.containers.docker import image_name
     from makerspace.containers.engine import engine
+    from makerspace.containers.images import image_name
 
     image = image_name("terminal")
     try:

@@ -1,0 +1,5 @@
+"""``python -m makerspace``: the command line."""
+
+from .cli import main
+
+main()
