@@ -17,6 +17,16 @@ compiled() {
   find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
+# Without what wheels bring for editors and compilers, and without CasADi's solvers: the CAD kernel loads its core alone.
+trimmed() {
+  find "$1" -type f \( -name '*.pyi' -o -name '*.a' -o -name '*.la' \) -delete
+  for casadi in "$1"/lib/python3*/site-packages/casadi; do
+    [ -d "$casadi" ] || continue
+    rm -rf "$casadi/include" "$casadi/cmake" "$casadi/pkgconfig"
+    find "$casadi" -maxdepth 1 -type f ! -name '*.py' ! -name _casadi.so ! -name 'libcasadi.so*' -delete
+  done
+}
+
 case $what in
   dependencies)
     python3 -m venv /opt/makerspace
@@ -25,6 +35,7 @@ case $what in
     # shellcheck disable=SC2086
     /opt/makerspace/bin/pip install --quiet $offline --only-binary :all: --no-deps --require-hashes -r "$with"
     /opt/makerspace/bin/pip uninstall --quiet --yes pip setuptools
+    trimmed /opt/makerspace
     compiled /opt/makerspace
     ;;
   code)
