@@ -26,7 +26,7 @@ from .body import FIXED, Body, connected, last_words
 from .engine import engine, ownership
 from .forked import ForkedRuntime
 from .hardening import SOCKETS, USER, Bounds, host_config
-from .images import image_name
+from .images import check_code, image_name
 from .session import Json, RuntimeUnavailable, SandboxLost, Target
 from .watchdog import watch
 
@@ -94,7 +94,8 @@ class ContainerBody:
         self, image: str, world: str, bounds: Bounds, code: Sequence[Path], engine_runtime: str | None, lifetime: int
     ) -> None:
         self._engine = engine()
-        digest = self._engine.image(image)["Id"]
+        found = self._engine.image(image)
+        check_code(found)
         owner = watch()
         self._home = Path(tempfile.mkdtemp(prefix=f"makerspace-{owner}-"))
         place = self._home / "sockets"
@@ -102,7 +103,7 @@ class ContainerBody:
         place.chmod(0o777)  # the container's user is another one; nobody else can enter the directory around it
         extra = [f"/code/{number}" for number in range(len(code))]
         self.place: Json = {"path": None, "extra": extra, "env": dict(FIXED)}
-        self.facts: Json = {"image": image, "digest": digest}
+        self.facts: Json = {"image": image, "digest": found["Id"]}
         self._order: Json = {
             "image": image,
             "command": ["--listen", f"{SOCKETS}/control", "--lifetime", str(lifetime)],

@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,31 @@ def image_name(world: str) -> str:
     return f"makerspace/{world}:{__version__}"
 
 
-def code_digest() -> str:
-    """Return a digest of the library's source, by which an image can be told that was built from other code."""
+@cache
+def code_digest(root: Path = CHECKOUT) -> str:
+    """Return a digest of the library's modules, by which an image can be told that was built from other code."""
     digest = hashlib.sha256()
-    for path in sorted(_source()):
-        digest.update(f"{path.relative_to(CHECKOUT)}\0".encode() + path.read_bytes())
+    modules = [path for package in PACKAGES for path in (root / package).rglob("*.py")]
+    for path in sorted([*modules, root / "__init__.py"]):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def check_code(image: Mapping[str, Any]) -> None:
+    """Refuse an image of ours that was built from other code.
+
+    Args:
+        image: What the daemon knows of it.
+
+    Raises:
+        RuntimeUnavailable: If it was.
+    """
+    labels: Mapping[str, str] = image["Config"].get("Labels") or {}
+    if labels.get(CODE, code_digest()) != code_digest():
+        world = labels.get("makerspace.image", "")
+        raise RuntimeUnavailable(
+            f"the image {image['RepoTags'] or image['Id']} was built from other code: `makerspace sandbox build {world}`"
+        )
 
 
 def build(

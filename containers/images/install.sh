@@ -48,11 +48,12 @@ case $what in
     # Only the files that are really linked to, of packages that bring much more.
     find / -xdev -name '*.so*' | sort >/before
     dpkg -s "$@" >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; }
-    mkdir /libraries
+    mkdir -p /libraries/opt
+    : >/libraries/opt/libraries  # their list, which is never missing: old Docker stumbles over a COPY of nothing
     find /opt/makerspace -name '*.so*' -type f -exec ldd {} + 2>/dev/null | awk '/=> \// {print $3}' | sort -u |
       while read -r file; do
         real=$(readlink -f "$file")
-        grep -qxF "$file" /before || grep -qxF "$real" /before || { cp --parents "$real" /libraries && echo "$file" >>/linked; }
+        grep -qxF "$file" /before || grep -qxF "$real" /before || { cp --parents "$real" /libraries && echo "$file" >>/libraries/opt/libraries; }
         [ "$file" = "$real" ] || [ ! -e "/libraries$real" ] || ln -sf "$(basename "$real")" "$(dirname "/libraries$real")/$(basename "$file")"
       done
     find /libraries -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
