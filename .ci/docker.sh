@@ -1,12 +1,14 @@
-# Sourced by .ci/run: a Docker engine of its own for this run, unless one answers already. It ends with the run.
+# Sourced by .ci/run: sandboxes in Docker, with an engine of this run's own unless one answers already.
 
+# The engine ends with the run, and its files with it.
 start_docker() {
   docker version >/dev/null 2>&1 && return
   local home
   home=$(mktemp -d)
   export DOCKER_HOST=unix://$home/docker.sock
   dockerd --host "$DOCKER_HOST" --data-root "$home/data" --exec-root "$home/exec" --pidfile "$home/pid" >"$home/log" 2>&1 &
-  trap 'kill "$(cat '"$home"'/pid)"; wait; rm -rf '"$home" EXIT
+  # shellcheck disable=SC2064
+  trap "kill \$(cat $home/pid); wait; rm -rf $home" EXIT
   for _ in $(seq 60); do
     docker version >/dev/null 2>&1 && return
     sleep 0.5
@@ -19,5 +21,18 @@ start_docker() {
 build_images() {
   export MAKERSPACE_BASE_IMAGE=makerspace-base:ci BASE_IMAGE=makerspace-base:ci
   docker image inspect "$BASE_IMAGE" >/dev/null 2>&1 || containers/images/make-base.sh "$BASE_IMAGE" || return
-  .venv/bin/makerspace sandbox build --base-image "$BASE_IMAGE"
+  .venv/bin/makerspace sandbox build --base-image "$BASE_IMAGE" --torch torch==2.13.0 | grep -v '^--->\|^Removing\|^Step'
+}
+
+# A sample of the conformance rules for every registered family, with applications and scorers in containers.
+conform_in_docker() {
+  .venv/bin/makerspace check --all --runtime docker --only oracle --only blind --only fork --only replay
+}
+
+# The whole arrangement to a first trained step, as `docker compose up` does it.
+compose_up() {
+  RUN=ci docker-compose run --rm trainer train --preset demo --runtime docker --steps 1 --tasks 10 --out /runs/ci
+  local status=$?
+  docker-compose down --volumes --timeout 2
+  return $status
 }

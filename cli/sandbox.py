@@ -49,6 +49,7 @@ def clean(
 def build(
     worlds: Annotated[list[str] | None, typer.Argument(metavar="[WORLD]...", help="Images; all by default.")] = None,
     base_image: Annotated[str | None, typer.Option(help="What they are built on, instead of Python's image.")] = None,
+    torch: Annotated[str | None, typer.Option(help="Which PyTorch the trainer has, as pip writes it.")] = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder of wheels to install from; default: collected.")] = None,
 ) -> None:
     """Build the images of worlds from this checkout."""
@@ -59,7 +60,7 @@ def build(
         if world not in known():
             raise Mistake(f"there is no image {world!r}; images: {', '.join(known())}")
     for world in worlds or known():
-        made = make(world, base_image=base_image, wheels=wheels, say=typer.echo)
+        made = make(world, base_image=base_image, wheels=wheels, torch=torch, say=typer.echo)
         typer.echo(f"{made.name}  {made.id}  {made.size / 1e6:.0f} MB")
 
 

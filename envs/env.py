@@ -34,7 +34,7 @@ from .actions import ActionView, TextView, ToolView, call_text, refusal
 from .discrete import DiscreteView
 from .episode import LOST, NO_VIEW, SUBMIT_TOOL, UNREADABLE, Episode
 from .observation import STATED_NUMBERS, observation_space, observe, text_of
-from .options import RENDER_MODES, check_arguments, choose_task
+from .options import RENDER_MODES, check_arguments, check_isolation, choose_task
 from .oracle import playback
 from .recording import Recorder
 from .scoring import shared_scorer
@@ -101,6 +101,7 @@ class ToolEnv(gymnasium.Env[Json, Any]):
         self._family = family_of(family)
         check_arguments(VIEWS, action_view, split, difficulty, render_mode, max_steps)
         application = application_class(self._family.application)
+        check_isolation(application, runtime, runtime_options)
         self._tools = (*application.tools(), SUBMIT_TOOL)
         self._by_name = {tool.name: tool for tool in self._tools}
         self._view: ActionView = VIEWS[action_view](self._tools)

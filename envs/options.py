@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..simulators.base import Json
+from ..simulators.base import Json, Simulator
 from ..simulators.tools import nearest
 from .observation import MOST_STEPS
 from .tasks.base import SPLITS, Family, Task
@@ -67,6 +67,19 @@ def check_arguments(
         raise ValueError(f"difficulty is in [0, 1], not {difficulty}")
     if max_steps is not None and not 1 <= max_steps <= MOST_STEPS:
         raise ValueError(f"max_steps is in 1 .. {MOST_STEPS}, not {max_steps}")
+
+
+def check_isolation(application: type[Simulator], runtime: str, options: Json | None) -> None:
+    """Refuse to run an agent's code where nothing keeps it apart.
+
+    Raises:
+        ValueError: If the application runs code and would share a process with the caller, or with other episodes.
+    """
+    if application.runs_code and (runtime == "inline" or (options or {}).get("reuse", 1) > 1):
+        raise ValueError(
+            f"{application.name} runs code of the agent: use runtime='docker' (or 'process'), and no reuse of sandboxes; "
+            f"`makerspace doctor` tells what protects you here"
+        )
 
 
 def _one_of(what: str, value: Any, choices: Iterable[str]) -> None:

@@ -21,6 +21,8 @@ class Application(ABC):
 
     name: ClassVar[str]
     feature_names: ClassVar[tuple[str, ...]]
+    runs_code: ClassVar[bool] = False
+    """Whether calls can make this process run arbitrary code, so that it belongs into a sandbox of its own."""
 
     @staticmethod  # noqa: B027 - a default, not a gap
     def warm() -> None:

@@ -139,6 +139,8 @@ class Simulator(Protocol):
 
     name: ClassVar[str]
     feature_names: ClassVar[tuple[str, ...]]
+    runs_code: ClassVar[bool]
+    """Whether calls can make the process that runs it run arbitrary code."""
 
     @staticmethod
     def warm() -> None:

@@ -73,10 +73,8 @@ def check_code(image: Mapping[str, Any]) -> None:
     """
     labels: Mapping[str, str] = image["Config"].get("Labels") or {}
     if labels.get(CODE, code_digest()) != code_digest():
-        world = labels.get("makerspace.image", "")
-        raise RuntimeUnavailable(
-            f"the image {image['RepoTags'] or image['Id']} was built from other code: `makerspace sandbox build {world}`"
-        )
+        name, world = image["RepoTags"] or image["Id"], labels.get("makerspace.image", "")
+        raise RuntimeUnavailable(f"the image {name} was built from other code: `makerspace sandbox build {world}`")
 
 
 def build(

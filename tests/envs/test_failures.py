@@ -9,10 +9,12 @@ import pytest
 
 from makerspace.containers.session import DEADLINE, SandboxLost
 from makerspace.envs import scoring
+from makerspace.envs.env import ToolEnv
 from makerspace.envs.observation import STATUSES
 from makerspace.envs.oracle import play_oracle
 from makerspace.envs.scoring import Scorer, shared_scorer
 from makerspace.rewards.base import Outcome
+from makerspace.simulators import application_class
 from makerspace.traces.reader import read
 
 SUBMIT = '{"name": "submit", "arguments": {}}'
@@ -178,3 +180,11 @@ def test_a_child_of_fork_gets_a_scorer_of_its_own():
 def test_an_unknown_operation_of_the_scorer_is_refused():
     with pytest.raises(KeyError):
         scoring.ScoringService("terminal").handle("grade", {})
+
+
+@pytest.mark.parametrize("arguments", [{"runtime": "inline"}, {"runtime": "process", "runtime_options": {"reuse": 8}}])
+def test_an_application_that_runs_code_shares_no_process(monkeypatch, arguments):
+    monkeypatch.setattr(application_class("terminal"), "runs_code", True)
+    with pytest.raises(ValueError, match="use runtime='docker'"):
+        ToolEnv("terminal.logs", **arguments)
+    ToolEnv("terminal.logs", runtime="process").close()
