@@ -12,7 +12,7 @@ import socket
 import tempfile
 from typing import NoReturn
 
-from . import kernel, namespaces
+from . import confine, kernel, namespaces
 from .fingerprint import fingerprint
 from .frames import Frame, Kind, encode
 from .service import serve
@@ -53,6 +53,7 @@ def _set_apart(tier: str, workspace: str, memory: int | None) -> None:
     os.environ.update(HOME=workspace, TMPDIR=workspace)
     tempfile.tempdir = None  # the parent's choice
     random.seed(0)
+    confine.confine(tier, workspace)
 
 
 def _silence() -> None:

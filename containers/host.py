@@ -37,7 +37,7 @@ from select import POLLIN, poll
 from socket import AF_UNIX, SOCK_STREAM, send_fds, socket, socketpair
 from typing import Any
 
-from . import kernel, namespaces
+from . import confine, kernel, namespaces
 from .child import live
 from .fingerprint import disregard_mounts
 from .guard import bury_orphans, fork_under_guard
@@ -306,6 +306,7 @@ def attend(control: socket, trainer: int | None) -> int:
         control.send(json.dumps({"error": describe(error)}).encode())
         return 1
     disregard_mounts()
+    confine.prepare(tier)
     gc.collect()
     gc.freeze()
     nursery = Nursery(control, trainer, service, tier, base, order)

@@ -1,14 +1,14 @@
 """The tier ``namespaces``: what a sandbox can see and reach when the kernel lets an ordinary user build namespaces.
 
     warmed parent   new user, pid, mount, ipc, uts and network namespaces; every mount read-only; no device but five
-                    harmless ones; no way on into another user namespace. It is process 1 of its pid namespace: when
-                    it ends, for whatever reason, the kernel ends all below it.
+                    harmless ones; homes and the machine's own data covered; no way on into another user namespace. It
+                    is process 1 of its pid namespace: when it ends, for whatever reason, the kernel ends all below it.
     each sandbox    new pid, mount, ipc and uts namespaces of its own; fresh tmpfs on /tmp, /var/tmp, /dev/shm and
                     /run; its own /proc; no capabilities and no way back to them.
 
 The network namespace is shared by the sandboxes of one parent (a new one costs 1 to 10 ms); it has no interface that is
-up. Not covered: there is no system-call filter, no limit on the number of processes, and the files that this user may
-read can be read.
+up. Where the kernel refuses a ``/proc`` of one's own, as in a container whose ``/proc`` is masked, the present one
+stays: a sandbox then sees the numbers and names of the container's processes. What is given up besides says ``confine.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from . import kernel
+from . import kernel, limits
 from .guard import fork_under_guard
 
 WORKSPACE = "/tmp"  # noqa: S108 - a private tmpfs
@@ -30,9 +31,18 @@ COVERS = {
     "/run": "size=1m,mode=755",
 }
 """Where a sandbox finds an empty tmpfs, with its limits."""
+HIDDEN = ("/home", "/root", "/srv", "/mnt", "/media", "/var/lib", "/var/spool", "/var/log", "/var/backups")
+"""What the parent covers with something empty: files, and sockets of services, that are nobody's business."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PROTECTED = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi")
 """Entries of /proc that root may write without any capability."""
+
+_state = {"own_proc": True}
+
+
+def own_proc() -> bool:
+    """Whether this process, one in the namespaces, has a ``/proc`` that shows these only."""
+    return _state["own_proc"]
 
 
 def available() -> bool:
@@ -54,6 +64,12 @@ def enter(trainer: int) -> None:
     Args:
         trainer: A pidfd of the process with which everything here ends.
     """
+    group = limits.open_group()
+    _enter(trainer)
+    limits.join_group(group)
+
+
+def _enter(trainer: int) -> None:
     user, group = os.geteuid(), os.getegid()
     kernel.unshare(kernel.NEWUSER | kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
@@ -61,10 +77,12 @@ def enter(trainer: int) -> None:
     fork_under_guard(trainer, grace=0.0)
     kernel.mount("none", "/", flags=kernel.REC | kernel.PRIVATE)
     kernel.make_tree_read_only("/")
-    kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV)
-    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    _mount_proc()
+    with suppress(OSError):  # where /proc stays read-only; the system-call filter forbids them as well
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
     _cover_devices()
-    _cover(but_not=sys.path)  # what lies there could not be imported; the sandboxes cover it
+    _cover(dict.fromkeys(HIDDEN, "size=1m,mode=755"), but_not=sys.path)
+    _cover(COVERS, but_not=sys.path)  # what lies there could not be imported; the sandboxes cover it
 
 
 def prepare_fork() -> None:
@@ -80,28 +98,39 @@ def prepare_fork() -> None:
 def isolate() -> None:
     """Finish a fork made after ``prepare_fork``: its own mounts, and no privileges."""
     kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS)
-    kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV)
-    for name in PROTECTED:
-        path = f"/proc/{name}"
-        if os.path.exists(path):  # noqa: PTH110
-            kernel.mount(path, path, flags=kernel.BIND | kernel.REC)
-            kernel.mount(
-                "none", path, flags=kernel.BIND | kernel.REMOUNT | kernel.RDONLY | kernel.NOSUID | kernel.NODEV
-            )
-    _cover()
+    if own_proc():
+        kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV)
+        _protect_proc()
+    _cover(COVERS)
     socket.sethostname("sandbox")
     kernel.drop_privileges()
 
 
 def _try_all() -> None:
     watcher = os.pidfd_open(os.getppid())
-    enter(watcher)
+    _enter(watcher)
     prepare_fork()
     child = os.fork()
     if child == 0:
         isolate()
         os._exit(0)
     os._exit(0 if os.waitpid(child, 0)[1] == 0 else 1)
+
+
+def _mount_proc() -> None:
+    try:
+        kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV)
+    except PermissionError:  # parts of the present one are masked, and a new one would show them
+        _state["own_proc"] = False
+
+
+def _protect_proc() -> None:
+    for path in [f"/proc/{name}" for name in PROTECTED]:
+        if os.path.exists(path):  # noqa: PTH110
+            kernel.mount(path, path, flags=kernel.BIND | kernel.REC)
+            kernel.mount(
+                "none", path, flags=kernel.BIND | kernel.REMOUNT | kernel.RDONLY | kernel.NOSUID | kernel.NODEV
+            )
 
 
 def _cover_devices() -> None:
@@ -115,9 +144,9 @@ def _cover_devices() -> None:
     Path("/dev/fd").symlink_to("/proc/self/fd")
 
 
-def _cover(but_not: Collection[str] = ()) -> None:
-    """Mount an empty tmpfs over each place of ``COVERS``, and put back the code that happens to lie there."""
-    for place, options in COVERS.items():
+def _cover(places: Mapping[str, str], but_not: Collection[str] = ()) -> None:
+    """Mount an empty tmpfs over each place, and put back the code that happens to lie there."""
+    for place, options in places.items():
         if place in but_not or not Path(place).is_dir() or Path(place).is_symlink():
             continue
         kept = {path: os.open(path, os.O_PATH) for path in _code_below(place)}
@@ -130,7 +159,7 @@ def _cover(but_not: Collection[str] = ()) -> None:
 
 def _code_below(place: str) -> list[str]:
     """Return the directories below ``place`` from which this process imports, the outermost only."""
-    sources = [*sys.path, sys.prefix, str(Path(__file__).parents[1])]
+    sources = [*sys.path, sys.prefix, sys.base_prefix, str(Path(__file__).parents[1])]
     found = {path for source in sources if (path := os.path.realpath(source)).startswith(place + "/")}
     outermost = [path for path in found if not any(path.startswith(other + "/") for other in found)]
     return sorted(path for path in outermost if Path(path).is_dir())

@@ -77,7 +77,7 @@ def check_isolation(application: type[Simulator], runtime: str, options: Json | 
     """
     if application.runs_code and (runtime == "inline" or (options or {}).get("reuse", 1) > 1):
         raise ValueError(
-            f"{application.name} runs code of the agent: use runtime='docker' (or 'process'), and no reuse of sandboxes; "
+            f"{application.name} runs the agent's code: use runtime='docker' (or 'process'), without reuse; "
             f"`makerspace doctor` tells what protects you here"
         )
 
