@@ -8,7 +8,8 @@
 
 The network namespace is shared by the sandboxes of one parent (a new one costs 1 to 10 ms); it has no interface that is
 up. Where the kernel refuses a ``/proc`` of one's own, as in a container whose ``/proc`` is masked, the present one
-stays: a sandbox then sees the numbers and names of the container's processes. What is given up besides says ``confine.py``.
+stays: a sandbox then sees the numbers and names of the container's processes. What is given up besides says
+``confine.py``.
 """
 
 from __future__ import annotations
