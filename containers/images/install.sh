@@ -4,7 +4,7 @@ set -eu
 what=$1 with=$2
 shift
 : "${SOURCE_DATE_EPOCH:=1735689600}"
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore PIP_NO_COMPILE=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 
 offline=
 for wheel in /build/*.whl; do
@@ -13,7 +13,7 @@ done
 
 # Bytecode that holds no time, and is not compared with its source: the same source gives the same files.
 compiled() {
-  python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash "$1" || true
+  PYTHONHASHSEED=0 python3 -m compileall -q -f -j 0 --invalidation-mode unchecked-hash "$1" || true
   find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
@@ -31,16 +31,16 @@ case $what in
   dependencies)
     python3 -m venv /opt/makerspace
     # shellcheck disable=SC2086
-    [ -z "${TORCH:-}" ] || /opt/makerspace/bin/pip install --quiet $offline --only-binary :all: "$TORCH"
+    [ -z "${TORCH:-}" ] || /opt/makerspace/bin/pip install --quiet --no-compile $offline --only-binary :all: "$TORCH"
     # shellcheck disable=SC2086
-    /opt/makerspace/bin/pip install --quiet $offline --only-binary :all: --no-deps --require-hashes -r "$with"
+    /opt/makerspace/bin/pip install --quiet --no-compile $offline --only-binary :all: --no-deps --require-hashes -r "$with"
     /opt/makerspace/bin/pip uninstall --quiet --yes pip setuptools
     trimmed /opt/makerspace
     compiled /opt/makerspace
     ;;
   code)
     # shellcheck disable=SC2086
-    python3 -m venv /tools && /tools/bin/pip install --quiet $offline --no-deps --target /opt/code "$with"
+    python3 -m venv /tools && /tools/bin/pip install --quiet --no-compile $offline --no-deps --target /opt/code "$with"
     rm -rf /opt/code/bin
     compiled /opt/code
     ;;
