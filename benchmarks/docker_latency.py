@@ -104,10 +104,10 @@ def measure_many(application: str, live: int, rounds: int) -> dict[str, Any]:
     runtime = DockerRuntime(containers=4)
     sessions = [runtime.open(target(application)) for _ in range(live)]
     try:
-        for _ in range(2):
+        for _ in range(6):  # until all containers that will be are warm
             for session in sessions:
-                session.renew()
-                session.request("reset", RESET)
+                ask(session)
+            time.sleep(2.0)
         resets = [sessions[number % live].renew for number in range(max(rounds, live))]
         start = time.perf_counter()
         for reset in resets:

@@ -26,6 +26,7 @@ EXTRAS = {"terminal": "", "cad": "cad", "train": "cad,docker,train"}
 """The extras of the distribution that each image holds."""
 SOURCE = ("pyproject.toml", "README.md", "LICENSE", "__init__.py", "__main__.py", "py.typed")
 PACKAGES = ("cli", "containers", "envs", "policy", "rewards", "simulators", "traces")
+TORCH = "torch>=2.4"
 CODE = "makerspace.code"
 """The label with the digest of the code that an image holds."""
 
@@ -132,9 +133,10 @@ def _collect(world: str, wheels: Path | None, torch: str | None, folder: Path) -
         return
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--dest", str(folder)]
     requirements = str(IMAGES / "requirements" / f"{world}.txt")
-    orders = [["setuptools>=77"], ["--no-deps", "--require-hashes", "-r", requirements]]
-    if torch is not None:
-        orders.insert(0, [torch])  # first: the wheels that it fits are not those that others would choose
+    building = str(IMAGES / "requirements" / "build.txt")
+    orders = [["--no-deps", "--require-hashes", "-r", one] for one in (building, requirements)]
+    if "train" in EXTRAS[world].split(","):
+        orders.insert(0, [torch or TORCH])
     for order in orders:
         done = subprocess.run([*pip, *order], check=False, capture_output=True, text=True)  # noqa: S603
         if done.returncode:

@@ -39,8 +39,10 @@ case $what in
     compiled /opt/makerspace
     ;;
   code)
+    python3 -m venv /tools
     # shellcheck disable=SC2086
-    python3 -m venv /tools && /tools/bin/pip install --quiet --no-compile $offline --no-deps --target /opt/code "$with"
+    /tools/bin/pip install --quiet --no-compile $offline --require-hashes -r /build/build.txt
+    /tools/bin/pip install --quiet --no-compile --no-index --no-build-isolation --no-deps --target /opt/code "$with"
     rm -rf /opt/code/bin
     compiled /opt/code
     ;;

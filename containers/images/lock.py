@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from pip._internal.models.index import PyPI  # pyright: ignore[reportMissingTypeStubs]
 
 from . import CHECKOUT, EXTRAS, IMAGES
 
-INDEX = "https://pypi.org/simple/{name}/"
 UNUSED = frozenset(
     (
         *("contourpy", "cycler", "kiwisolver", "llvmlite", "matplotlib", "numba", "pillow", "python-dateutil", "scipy"),
@@ -28,6 +28,10 @@ UNUSED = frozenset(
     )
 )
 """What CadQuery and VTK declare and a modelling session never imports: plots, compilers, viewers in a browser."""
+PLOTTING = frozenset(("contourpy", "cycler", "kiwisolver", "matplotlib", "pillow", "python-dateutil", "pyyaml", "six"))
+"""What of it the trainer uses."""
+BUILD = "build"
+"""The file with what building the library itself needs."""
 JSON = {"Accept": "application/vnd.pypi.simple.v1+json"}
 FITTING = ("-cp311-", "-abi3-", "-none-any.whl", "-py3-none-", "-none-manylinux")
 
@@ -35,9 +39,15 @@ FITTING = ("-cp311-", "-abi3-", "-none-any.whl", "-py3-none-", "-none-manylinux"
 def resolve(extras: str) -> dict[str, str]:
     """Return the version of each distribution that the library needs with those extras, itself and PyTorch left out."""
     declared: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    if extras == BUILD:
+        return _resolved(["setuptools>=77"])
     wanted = [*declared["dependencies"]]
     for extra in filter(None, extras.split(",")):
         wanted += [one for one in declared["optional-dependencies"][extra] if not one.startswith("torch")]
+    return _resolved(wanted)
+
+
+def _resolved(wanted: list[str]) -> dict[str, str]:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-"]
     report = subprocess.run([*command, *wanted], check=True, capture_output=True, text=True).stdout  # noqa: S603
     found: list[dict[str, Any]] = [one["metadata"] for one in json.loads(report)["install"]]
@@ -46,7 +56,7 @@ def resolve(extras: str) -> dict[str, str]:
 
 def hashes(name: str, version: str) -> list[str]:
     """Return the SHA-256 sums of the version's wheels that run on Python 3.11."""
-    files: list[dict[str, Any]] = httpx.get(INDEX.format(name=name), headers=JSON, timeout=60).json()["files"]
+    files: list[dict[str, Any]] = httpx.get(f"{PyPI.simple_url}/{name}/", headers=JSON, timeout=60).json()["files"]
     stems = {f"{name.replace('-', '_')}-{version}-", f"{name}-{version}-"}
     wheels = [one for one in files if one["filename"].lower().startswith(tuple(stems))]
     fitting = [one for one in wheels if any(part in one["filename"] for part in FITTING)]
@@ -56,9 +66,9 @@ def hashes(name: str, version: str) -> list[str]:
 def lock(world: str) -> str:
     """Return the text of an image's requirements file."""
     lines = ["# Made by `python -m makerspace.containers.images.lock`."]
-    needed = resolve(EXTRAS[world])
+    needed = resolve(EXTRAS.get(world, world))
     for name, version in sorted(needed.items()):
-        if world == "cad" and name in UNUSED:
+        if name in UNUSED and not (name in PLOTTING and world == "train"):
             continue
         sums = [f"    --hash=sha256:{digest}" for digest in hashes(name, version)]
         lines.append(" \\\n".join([f"{name}=={version}", *sums]))
@@ -67,7 +77,7 @@ def lock(world: str) -> str:
 
 def main() -> None:
     """Write the requirements of every image."""
-    for world in EXTRAS:
+    for world in (*EXTRAS, BUILD):
         Path(IMAGES, "requirements", f"{world}.txt").write_text(lock(world), encoding="utf-8")
 
 

@@ -8,7 +8,7 @@
 # same packages give the same image.
 set -eu
 
-image=${1:-makerspace-base:local} suite=${2:-bookworm} mirror=${3:-http://deb.debian.org/debian}
+image=${1:-makerspace-base:local} suite=${2:-bookworm} mirror=${3:-}
 : "${SOURCE_DATE_EPOCH:=1735689600}"
 
 for program in debootstrap docker tar; do
@@ -19,7 +19,7 @@ done
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 if ! debootstrap --variant=minbase --include=python3,python3-venv,libgl1,libexpat1,ca-certificates \
-  "$suite" "$root" "$mirror" >"$root.log" 2>&1; then
+  "$suite" "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1; then
   tail -20 "$root.log" >&2
   exit 1
 fi
