@@ -59,9 +59,9 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/pip
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.demo
-	$(BIN)/pip install --quiet -e '.[cad,train,dev]'
+	$(BIN)/pip install --quiet -e '.[cad,docker,train,dev]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
-	$(BIN)/pip install --quiet -e '.[cad,train,dev,bench]'
+	$(BIN)/pip install --quiet -e '.[cad,docker,train,dev,bench]'
 	@touch $@

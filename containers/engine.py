@@ -61,7 +61,7 @@ class Engine:
             advice = "the runtime 'docker' needs the Docker SDK: pip install 'makerspace[docker]'"
             raise RuntimeUnavailable(advice) from None
         with _explained():
-            _knock(os.environ.get("DOCKER_HOST", DEFAULT))
+            _knock(os.environ.get("DOCKER_HOST") or DEFAULT)
             self._client = docker.from_env(timeout=int(SECONDS))
             self._client.ping()
         self.api = cast("Any", self._client.api)
@@ -198,7 +198,7 @@ def _lives(pid: str, born: str) -> bool:
 @contextmanager
 def _explained() -> Generator[None]:
     """Turn failures to reach the daemon into sentences that say what to do."""
-    where = os.environ.get("DOCKER_HOST", DEFAULT)
+    where = os.environ.get("DOCKER_HOST") or DEFAULT
     try:
         yield
     except _errors().NotFound:

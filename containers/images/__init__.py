@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,7 @@ def worlds() -> list[str]:
 
 def image_name(world: str) -> str:
     """Return the name of a world's image that belongs to this version of the library."""
-    from ... import __version__
-
-    return f"makerspace/{world}:{__version__}"
+    return f"makerspace/{world}:{version('makerspace')}"
 
 
 @cache
