@@ -186,9 +186,15 @@ class ForkedSession:
         if self._channel and self._sent is None and self._served < self._runtime.reuse:
             self._served += 1
             return
-        old, self._sandbox, self._channel, self._sent = self._sandbox, None, None, None
+        old, owner = self._sandbox, self._zygote
+        self._sandbox = self._channel = self._sent = None
         try:
-            self._activate(old)
+            self._activate(old, owner)
+        except BaseException:
+            if old and owner:
+                old.kill()
+                owner.release(old.id)
+            raise
         finally:
             if old:
                 old.close()
@@ -258,22 +264,22 @@ class ForkedSession:
         self._sandbox = self._channel = self._zygote = self._sent = None
         self._lost = "the sandbox belongs to another process, or its runtime was closed"
 
-    def _activate(self, old: Sandbox | None) -> None:
+    def _activate(self, old: Sandbox | None, owner: Zygote | None) -> None:
         for attempt in range(ATTEMPTS):
             try:
-                self._take_spare(old)
+                self._take_spare(old, owner)
             except (SandboxLost, SandboxTimeout):
                 if attempt + 1 == ATTEMPTS:
                     raise
             else:
                 return
 
-    def _take_spare(self, old: Sandbox | None) -> None:
-        before, self._zygote = self._zygote, self._runtime.prepare(self._target)
-        stays = old is not None and before is self._zygote
+    def _take_spare(self, old: Sandbox | None, owner: Zygote | None) -> None:
+        self._zygote = self._runtime.prepare(self._target)
+        stays = owner is self._zygote
         sandbox = self._zygote.take([old.id] if old and stays else [])
-        if old and before and not stays:
-            before.release(old.id)
+        if old and owner and not stays:
+            owner.release(old.id)
         self._sandbox, self._channel, self.tier = sandbox, self._greeted(sandbox, self._zygote), self._zygote.tier
 
     def _greeted(self, sandbox: Sandbox, zygote: Zygote) -> Channel:

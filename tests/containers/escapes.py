@@ -65,7 +65,7 @@ _READ = {
     "sudo's rules": "must(os.listdir('/etc/ssl/private') or 1)",
     "the kernel's image": "must(os.listdir('/boot'))",
     "through a link": "os.symlink('CANARY', 'link'); open('link').read()",
-    "through the root of process 1": "must(os.path.samefile('/proc/1/root/', '/') is False or open('/proc/1/rootCANARY'))",
+    "through the root of process 1": "must(os.path.samefile('/proc/1/root/', '/') is False or open('/proc/1/root' + 'CANARY'))",
     "through /proc/self/root": "open('/proc/self/rootCANARY').read()",
     "through many dots": "open('../' * 20 + 'CANARY'.lstrip('/')).read()",
     "by a hard link": "os.link('CANARY', 'hard'); open('hard').read()",
