@@ -54,8 +54,8 @@ def test_every_module_lies_in_a_package() -> None:
     assert homeless == []
 
 
-def test_the_root_holds_one_module_only() -> None:
-    assert [path.name for path in ROOT.glob("*.py")] == ["__init__.py"]
+def test_the_root_holds_nothing_but_the_package_and_its_command() -> None:
+    assert sorted(path.name for path in ROOT.glob("*.py")) == ["__init__.py", "__main__.py"]
 
 
 def test_package_data_exists() -> None:

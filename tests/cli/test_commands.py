@@ -214,7 +214,7 @@ def test_a_broken_rule_is_exit_code_1(makerspace: Run, monkeypatch: pytest.Monke
     [
         ((), "--all"),
         (("cad.plate", "--only", "task"), "did you mean tasks"),
-        (("cad.plate", "--runtime", "docker"), "runtimes: inline, process"),
+        (("cad.plate", "--runtime", "dokcer"), "did you mean docker"),
         (("cad.plat",), "did you mean cad.plate"),
     ],
 )
