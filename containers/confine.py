@@ -13,14 +13,11 @@ the warmed parent (``prepare``).
 from __future__ import annotations
 
 import os
-import pwd
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-from . import kernel, landlock, limits, syscalls
+from . import kernel, landlock, limits, sources, syscalls
 
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/nix/store", "/gnu/store"),
@@ -59,7 +56,8 @@ class Plan:
     """The filter of system calls."""
     landlock: int
     """Its version, or 0."""
-    code: tuple[str, ...]
+    grants: tuple[tuple[str, int], ...]
+    """What every sandbox may read, and the devices that it may use."""
     processes: int | None
     """See ``limits.apply``."""
 
@@ -68,8 +66,12 @@ _plans: dict[str, Plan] = {}
 
 
 def prepare(tier: str) -> None:
-    """Compute what can be computed before the first fork, once everything was imported."""
+    """Compute what can be computed before the first fork, once everything was imported.
+
+    What holds for this process and its sandboxes alike is done at once: it then costs them nothing.
+    """
     _plans[tier] = _plan(tier)
+    kernel.bound_capabilities()
 
 
 def confine(tier: str, workspace: str) -> None:
@@ -83,7 +85,8 @@ def confine(tier: str, workspace: str) -> None:
     kernel.drop_privileges()
     limits.apply(plan.processes)
     if plan.landlock:
-        landlock.restrict(_grants(plan, workspace), plan.landlock)
+        own = {workspace, *(PRIVATE if tier == "namespaces" else ())}
+        landlock.restrict((*plan.grants, *((path, landlock.WRITE) for path in own)), plan.landlock)
     if plan.program is not None:
         kernel.filter_system_calls(plan.program)
 
@@ -100,68 +103,21 @@ def layers() -> list[Layer]:
 def _plan(tier: str) -> Plan:
     program, version = None, 0
     with suppress(OSError):
-        program = syscalls.program(sockets=tier == "namespaces")
+        program = syscalls.program(alone=tier == "namespaces")
     with suppress(OSError):
         version = landlock.abi()
-    return Plan(tier, program, version, tuple(code_places()), limits.counted_together(tier))
+    return Plan(tier, program, version, tuple(_grants()), limits.counted_together(tier))
 
 
-def _grants(plan: Plan, workspace: str) -> Iterator[tuple[str, int]]:
-    for path in (*SYSTEM, *plan.code):
-        yield path, landlock.READ
-    for name in SETTINGS:
-        yield f"/etc/{name}", landlock.READ
+def _grants() -> Iterator[tuple[str, int]]:
+    """Yield what there is of what may be read, without what lies in another such place; then the devices."""
+    wanted = [*SYSTEM, *sources.readable(), *(f"/etc/{name}" for name in SETTINGS)]
+    found = {os.path.realpath(path) for path in wanted if os.path.exists(path)}  # noqa: PTH110
+    for path in sorted(found):
+        if not sources.below(os.path.dirname(path), found):  # noqa: PTH120
+            yield path, landlock.READ if os.path.isdir(path) else landlock.READ & landlock.OF_FILES  # noqa: PTH112
     for name in DEVICES:
-        yield f"/dev/{name}", landlock.WRITE
-    for path in {workspace, *(PRIVATE if plan.tier == "namespaces" else ())}:
-        yield path, landlock.WRITE
-
-
-def code_places() -> list[str]:
-    """Return where this process imports from: the outermost directories and files.
-
-    An interpreter and its libraries are granted whole. Of any other place (a project's folder, somebody's home) only
-    the modules and packages are, not what lies beside them.
-    """
-    whole = {os.path.realpath(path) for path in (sys.prefix, sys.exec_prefix, sys.base_prefix)}
-    whole |= {os.path.realpath(path) for path in os.environ.get("LD_LIBRARY_PATH", "").split(":") if path}
-    whole -= _too_much()
-    found = set(whole)
-    for place in _import_places():
-        installed = os.path.basename(place) in ("site-packages", "dist-packages")  # noqa: PTH119
-        if not _below(place, whole):
-            found.update([place] if installed or os.path.isfile(place) else _modules_in(place))  # noqa: PTH113
-    return sorted(path for path in found if not _below(os.path.dirname(path), found))  # noqa: PTH120
-
-
-def _import_places() -> set[str]:
-    """Return what is on the path, and where packages were found in other ways (as editable installs are)."""
-    places = {os.path.realpath(path) for path in sys.path if path}
-    for name, module in list(sys.modules.items()):
-        if "." not in name:
-            with suppress(Exception):  # a module may be any object
-                places.update(os.path.realpath(path) for path in module.__path__)
-    return places
-
-
-def _modules_in(place: str) -> Iterator[str]:
-    with suppress(OSError), os.scandir(place) as entries:
-        for entry in entries:
-            module = entry.name.endswith((".py", ".so")) or entry.name == "__pycache__"
-            if module or os.path.exists(f"{entry.path}/__init__.py"):  # noqa: PTH110
-                yield os.path.realpath(entry.path)
-
-
-def _too_much() -> set[str]:
-    """Return the directories that no setting of a path may open as a whole: the user's home and those above it."""
-    homes = [os.path.expanduser("~")]  # noqa: PTH111
-    with suppress(KeyError):
-        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-    return {str(path) for home in map(os.path.realpath, homes) for path in (Path(home), *Path(home).parents)}
-
-
-def _below(path: str, places: set[str]) -> bool:
-    return any(path == place or path.startswith(f"{place}/") for place in places)
+        yield f"/dev/{name}", landlock.WRITE & landlock.OF_FILES
 
 
 def _layer(name: str, attempt: Callable[[], str], does: str) -> Layer:
@@ -183,7 +139,7 @@ def _layer(name: str, attempt: Callable[[], str], does: str) -> Layer:
 
 def _try_filter() -> str:
     try:
-        program = syscalls.program(sockets=False)
+        program = syscalls.program(alone=False)
     except OSError as error:
         return f"no filter can be made ({error}): install libseccomp2"
     kernel.drop_privileges()

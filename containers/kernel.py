@@ -16,7 +16,7 @@ from typing import Any
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
 RDONLY, NOSUID, NODEV, REMOUNT, BIND, REC, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 
-_PDEATHSIG, _SECCOMP, _CAPBSET_DROP, _CHILD_SUBREAPER, _NO_NEW_PRIVS = 1, 22, 24, 36, 38
+_PDEATHSIG, _SECCOMP, _CAPBSET_READ, _CAPBSET_DROP, _CHILD_SUBREAPER, _NO_NEW_PRIVS = 1, 22, 23, 24, 36, 38
 _MOUNT_SETATTR = 442
 """The same number on every architecture."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -70,12 +70,22 @@ def adopt_orphans() -> None:
     _check(_libc.prctl(_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
+def bound_capabilities() -> None:
+    """Let no program that this process or a descendant starts gain a capability; the present ones stay.
+
+    Who lacks the right to do so gains none either, once new privileges are ruled out.
+    """
+    capability = 0
+    while (present := _libc.prctl(_CAPBSET_READ, capability, 0, 0, 0)) >= 0:
+        if present and _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            return
+        capability += 1
+
+
 def drop_privileges() -> None:
     """Give up every capability for good, for this process and all that it will start."""
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
-    capability = 0
-    while _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) == 0:
-        capability += 1
+    bound_capabilities()
     header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     _check(_libc.capset(header, none), "capset")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import stat
 from collections.abc import Iterable
 
 from . import kernel
@@ -17,11 +16,12 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same on every architecture
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _MAKE_DEVICES = 1 << 6 | 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
-_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 READ = _EXECUTE | _READ_FILE | _READ_DIR
 """Read and execute."""
 WRITE = (1 << 16) - 1 - _MAKE_DEVICES
 """Everything but making device nodes."""
+OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+"""What of it can be granted on what is no directory."""
 _TCP, _SCOPES = 3, 3
 """Binding and connecting; abstract Unix sockets and signals."""
 
@@ -74,8 +74,6 @@ def _add(rules: int, path: str, rights: int) -> None:
     except OSError:
         return
     try:
-        if not stat.S_ISDIR(os.fstat(fd).st_mode):
-            rights &= _OF_FILES
         kernel.syscall(_ADD, rules, 1, ctypes.byref(_Beneath(rights, fd)), 0)
     finally:
         os.close(fd)

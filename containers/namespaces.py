@@ -1,7 +1,7 @@
 """The tier ``namespaces``: what a sandbox can see and reach when the kernel lets an ordinary user build namespaces.
 
     warmed parent   new user, pid, mount, ipc, uts and network namespaces; every mount read-only; no device but five
-                    harmless ones; homes and the machine's own data covered; no way on into another user namespace. It
+                    harmless ones; everything but system and code covered; no way on into another user namespace. It
                     is process 1 of its pid namespace: when it ends, for whatever reason, the kernel ends all below it.
     each sandbox    new pid, mount, ipc and uts namespaces of its own; fresh tmpfs on /tmp, /var/tmp, /dev/shm and
                     /run; its own /proc; no capabilities and no way back to them.
@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from . import kernel, limits
+from . import kernel, limits, sources
 from .guard import fork_under_guard
 
 WORKSPACE = "/tmp"  # noqa: S108 - a private tmpfs
@@ -32,8 +32,27 @@ COVERS = {
     "/run": "size=1m,mode=755",
 }
 """Where a sandbox finds an empty tmpfs, with its limits."""
-HIDDEN = ("/home", "/root", "/srv", "/mnt", "/media", "/var/lib", "/var/spool", "/var/log", "/var/backups")
-"""What the parent covers with something empty: files, and sockets of services, that are nobody's business."""
+VISIBLE = {
+    "/": (
+        "bin",
+        "dev",
+        "etc",
+        "gnu",
+        "lib",
+        "lib32",
+        "lib64",
+        "libx32",
+        "nix",
+        "opt",
+        "proc",
+        "sbin",
+        "sys",
+        "usr",
+        "var",
+    ),
+    "/var": ("cache",),
+}
+"""What of these directories is not covered: files and sockets of services elsewhere are nobody's business."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PROTECTED = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi")
 """Entries of /proc that root may write without any capability."""
@@ -82,7 +101,7 @@ def _enter(trainer: int) -> None:
     with suppress(OSError):  # where /proc stays read-only; the system-call filter forbids them as well
         Path("/proc/sys/user/max_user_namespaces").write_text("0")
     _cover_devices()
-    _cover(dict.fromkeys(HIDDEN, "size=1m,mode=755"), but_not=sys.path)
+    _hide()
     _cover(COVERS, but_not=sys.path)  # what lies there could not be imported; the sandboxes cover it
 
 
@@ -129,9 +148,7 @@ def _protect_proc() -> None:
     for path in [f"/proc/{name}" for name in PROTECTED]:
         if os.path.exists(path):  # noqa: PTH110
             kernel.mount(path, path, flags=kernel.BIND | kernel.REC)
-            kernel.mount(
-                "none", path, flags=kernel.BIND | kernel.REMOUNT | kernel.RDONLY | kernel.NOSUID | kernel.NODEV
-            )
+            _seal(path)
 
 
 def _cover_devices() -> None:
@@ -143,6 +160,22 @@ def _cover_devices() -> None:
         os.close(fd)
     Path("/dev/shm").mkdir()  # noqa: S108
     Path("/dev/fd").symlink_to("/proc/self/fd")
+    _seal("/dev")
+
+
+def _hide() -> None:
+    """Cover what is not to be seen with something empty that nobody can write to, and put back the code in it."""
+    places = [f"{above.rstrip('/')}/{name}" for above in VISIBLE for name in os.listdir(above)]  # noqa: PTH208
+    shown = {f"{above.rstrip('/')}/{name}" for above, names in VISIBLE.items() for name in names}
+    for place in sorted({*places} - shown - COVERS.keys() - {*sys.path}):
+        if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114
+            _cover({place: "size=1m,mode=755"})
+            _seal(place)
+
+
+def _seal(place: str) -> None:
+    """Make one mount read-only."""
+    kernel.mount("none", place, flags=kernel.BIND | kernel.REMOUNT | kernel.RDONLY | kernel.NOSUID | kernel.NODEV)
 
 
 def _cover(places: Mapping[str, str], but_not: Collection[str] = ()) -> None:
@@ -160,7 +193,6 @@ def _cover(places: Mapping[str, str], but_not: Collection[str] = ()) -> None:
 
 def _code_below(place: str) -> list[str]:
     """Return the directories below ``place`` from which this process imports, the outermost only."""
-    sources = [*sys.path, sys.prefix, sys.base_prefix, str(Path(__file__).parents[1])]
-    found = {path for source in sources if (path := os.path.realpath(source)).startswith(place + "/")}
+    found = {path for path in sources.directories() if path.startswith(place + "/")}
     outermost = [path for path in found if not any(path.startswith(other + "/") for other in found)]
-    return sorted(path for path in outermost if Path(path).is_dir())
+    return sorted(outermost)

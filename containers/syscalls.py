@@ -31,6 +31,11 @@ DENIED = {
 """Calls by what they reach; they fail with ``EPERM``."""
 COUNT = sum(len(names.split()) for names in DENIED.values()) + 1
 """How many there are, with ``clone3``; of a few more some arguments are denied."""
+IN_COMPANY = {
+    "what outlives its maker": "shmget semget msgget mq_open",
+    "limits of other processes": "prlimit64",
+}
+"""Calls that are denied besides where a sandbox shares its machine: the second kind only for another process."""
 NUMBERS = {
     "process_mrelease": 448,
     "set_mempolicy_home_node": 450,
@@ -67,37 +72,47 @@ class _Comparison(ctypes.Structure):
     )
 
 
-def program(sockets: bool) -> bytes:
+def program(alone: bool) -> bytes:
     """Return the filter.
 
     Args:
-        sockets: Whether sockets of the families Unix and Internet may be made; otherwise only connected pairs.
+        alone: Whether a sandbox has namespaces of its own. It may then make sockets of the families Unix and Internet;
+            otherwise only connected pairs, and nothing that its machine's other processes could notice.
 
     Raises:
         OSError: If there is no libseccomp, or it refuses.
     """
-    library = _library()
-    context = library.seccomp_init(_ALLOW)
+    seccomp = library()
+    context = seccomp.seccomp_init(_ALLOW)
     try:
-        library.seccomp_attr_set(ctypes.c_void_p(context), _OPTIMIZE, 2)  # a tree instead of a list, where it can
+        seccomp.seccomp_attr_set(ctypes.c_void_p(context), _OPTIMIZE, 2)  # a tree instead of a list, where it can
         for names in DENIED.values():
             for name in names.split():
-                _deny(library, context, name, errno.EPERM)
-        _deny(library, context, "clone3", errno.ENOSYS)  # its flags lie in memory; C libraries then use clone
+                _deny(seccomp, context, name, errno.EPERM)
+        _deny(seccomp, context, "clone3", errno.ENOSYS)  # its flags lie in memory; C libraries then use clone
         for flag in NEW_NAMESPACES:
-            _deny(library, context, "clone", errno.EPERM, Test(0, _MASKED_EQ, flag, flag))
-        _deny(library, context, "personality", errno.EPERM, Test(0, _NE, _INT))
+            _deny(seccomp, context, "clone", errno.EPERM, Test(0, _MASKED_EQ, flag, flag))
+        _deny(seccomp, context, "personality", errno.EPERM, Test(0, _NE, _INT))
         for request in (0x5412, 0x541C):  # TIOCSTI and TIOCLINUX put words into somebody's terminal
-            _deny(library, context, "ioctl", errno.EPERM, Test(1, _MASKED_EQ, _INT, request))
-        _deny_sockets(library, context, sockets)
-        return _export(library, context)
+            _deny(seccomp, context, "ioctl", errno.EPERM, Test(1, _MASKED_EQ, _INT, request))
+        _deny_sockets(seccomp, context, alone)
+        if not alone:
+            _deny_company(seccomp, context)
+        return _export(seccomp, context)
     finally:
-        library.seccomp_release(ctypes.c_void_p(context))
+        seccomp.seccomp_release(ctypes.c_void_p(context))
 
 
-def _deny_sockets(library: ctypes.CDLL, context: int, sockets: bool) -> None:
+def _deny_company(library: ctypes.CDLL, context: int) -> None:
+    for name in IN_COMPANY["what outlives its maker"].split():
+        _deny(library, context, name, errno.EPERM)
+    for name in IN_COMPANY["limits of other processes"].split():
+        _deny(library, context, name, errno.EPERM, Test(0, _NE, 0))
+
+
+def _deny_sockets(library: ctypes.CDLL, context: int, alone: bool) -> None:
     _deny(library, context, "socketpair", errno.EAFNOSUPPORT, Test(0, _NE, UNIX))
-    if not sockets:
+    if not alone:
         _deny(library, context, "socket", errno.EAFNOSUPPORT)
         return
     for family in set(range(INET6)) - {UNIX, INET}:
@@ -105,10 +120,15 @@ def _deny_sockets(library: ctypes.CDLL, context: int, sockets: bool) -> None:
     _deny(library, context, "socket", errno.EAFNOSUPPORT, Test(0, _GT, INET6))
 
 
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL("libseccomp.so.2")
-    library.seccomp_init.restype = ctypes.c_void_p
-    return library
+def library() -> ctypes.CDLL:
+    """Return libseccomp.
+
+    Raises:
+        OSError: If there is none.
+    """
+    loaded = ctypes.CDLL("libseccomp.so.2")
+    loaded.seccomp_init.restype = ctypes.c_void_p
+    return loaded
 
 
 def _deny(library: ctypes.CDLL, context: int, name: str, error: int, *tests: Test) -> None:
