@@ -179,6 +179,9 @@ _OTHERS = {
     "a signal to a neighbour": "must([p for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid() "
     "and os.kill(int(p), 0) is None])",
     "the priority of the parent": "must(os.getppid() != 0); os.setpriority(os.PRIO_PROCESS, os.getppid(), 0)",
+    "limits of the parent": "must(os.getppid() != 0); resource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0))",
+    "what others were started with": "must([p for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, os.getpid()) "
+    "and open(f'/proc/{p}/cmdline', 'rb').read()])",
     "pages of another": "reach(279, os.getppid(), 0, 0, 0, 0, 0)",
     "advice about another's memory": "reach(440, -1, 0, 0, 0, 0)",
 }
