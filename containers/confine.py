@@ -71,6 +71,8 @@ def prepare(tier: str) -> None:
     What holds for this process and its sandboxes alike is done at once: it then costs them nothing.
     """
     _plans[tier] = _plan(tier)
+    if tier == "plain":  # to the other tier's parents /sys is read-only by now; they have joined
+        limits.join_group(limits.open_group())
     kernel.bound_capabilities()
 
 
