@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,23 @@ def test_opencascade_works(processes, opened):
     session = opened(processes, Target("services:Solids"))
     assert session.request("drill", {"diameter": 4})["faces"] == 7
     assert session.request("drill", {"diameter": 2})["faces"] == 7
+
+
+def test_a_masked_proc_keeps_the_namespaces(container_options, opened, monkeypatch):
+    """As in containers that Compose starts without unmasking it."""
+    docker = pytest.importorskip("makerspace.containers.docker", reason="the Docker SDK is not installed")
+    monkeypatch.setattr(docker, "host_config", partial(docker.host_config, own_proc=False))
+    runtime = docker.DockerRuntime(**container_options)
+    try:
+        session = opened(runtime, ROGUE)
+        for _ in range(3):
+            session.renew()
+            assert session.request("add") == {"count": 1}
+        assert session.tier == "namespaces"
+        does(session, "assert os.getpid() == 1")
+        fails(session, "open('/proc/1/environ', 'rb').read()")
+    finally:
+        runtime.close()
 
 
 # -- where code lies ---------------------------------------------------------------------------------
